@@ -1,0 +1,203 @@
+import type {
+  Executable,
+  Observer,
+  ProcessIdentity,
+  ProcessRef,
+  StartTime,
+  Verdict,
+} from '../identity/identity.ts';
+import type { CustomKind, Recognition } from '../servers/kind.ts';
+
+/** Environment variables that are read from a process, and no others: the rest of an environment is secret. */
+export const MARK_NAMES = [
+  'OPENCODE_PID',
+  'KILO_PID',
+  'ROLLCALL_NONCE',
+  'npm_lifecycle_event',
+  'SSH_CONNECTION',
+] as const;
+export type MarkName = (typeof MARK_NAMES)[number];
+
+/** One process as a look saw it. Bytes are bytes, times are milliseconds since the epoch (for people only). */
+export interface ProcessInfo {
+  readonly identity: ProcessIdentity;
+  readonly pid: number;
+  readonly ppid: number;
+  readonly pgrp: number;
+  readonly session: number;
+  /** Device number of the controlling terminal; 0 for none. */
+  readonly tty: number;
+  /** Foreground group of that terminal; -1 when its master has closed. */
+  readonly tpgid: number;
+  /** One letter from the kernel: R S D T t Z X I. */
+  readonly state: string;
+  readonly threads: number;
+  readonly startTime: StartTime;
+  readonly startedAt: number;
+  readonly comm: string;
+  /** Decoded for people; never blank-split. Empty for a kernel thread, a zombie or an unreadable one. */
+  readonly argv: readonly string[];
+  /** Hex sha256 of the raw argv bytes; null where unreadable. */
+  readonly argvHash: string | null;
+  readonly executable: Executable | null;
+  readonly cwd: string | null;
+  /** Real uid; null where unreadable. */
+  readonly uid: number | null;
+  readonly rssBytes: number;
+  /** Proportional set size; read for servers and their trees only. */
+  readonly pssBytes: number | null;
+  /** Percent of one core since the look before; null on the first. */
+  readonly cpuPercent: number | null;
+  /** SIGHUP is ignored (nohup): somebody meant this process to stay. */
+  readonly ignoresHangup: boolean | null;
+  /** Leaf cgroup path, the unified or the systemd hierarchy; null where unreadable. */
+  readonly cgroup: string | null;
+  /** PID namespace the process itself lives in; null where unreadable. */
+  readonly ownPidNamespace: string | null;
+  readonly marks: Readonly<Partial<Record<MarkName, string>>>;
+}
+
+export interface Listening {
+  readonly pid: number;
+  readonly address: string;
+  readonly port: number;
+}
+
+/** An established connection to a port that a process of interest listens on. */
+export interface Client {
+  /** Port of the server it is connected to. */
+  readonly port: number;
+  readonly serverPid: number;
+  /** The process at the other end where it is on this machine and readable. */
+  readonly peerPid: number | null;
+  readonly peerAddress: string;
+}
+
+/** An established connection that a server itself opened, a model request for example. */
+export interface Outgoing {
+  readonly pid: number;
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A process that a kind recognised. */
+export interface Candidate {
+  readonly pid: number;
+  readonly recognition: Recognition;
+}
+
+/** What could not be read, said instead of left out. */
+export interface Gap {
+  readonly pid: number;
+  readonly why: string;
+}
+
+/**
+ * One look at a host: every recognised process, its ancestors, its descendants, every process that carries a
+ * server's mark, and every process named in the request. Processes nobody asked about stay out.
+ */
+export interface Look {
+  readonly observer: Observer;
+  /** Milliseconds since the epoch. */
+  readonly takenAt: number;
+  /** How long it took, in milliseconds. */
+  readonly tookMs: number;
+  /** How many processes the host has. */
+  readonly counted: number;
+  readonly processes: ReadonlyMap<number, ProcessInfo>;
+  readonly candidates: readonly Candidate[];
+  readonly listening: readonly Listening[];
+  readonly clients: readonly Client[];
+  readonly outgoing: readonly Outgoing[];
+  /** Sockets could not be read at all: "no client" is then unknown, not proved. */
+  readonly socketsReadable: boolean;
+  /** PIDs that are or act as a reaper of orphans (PID 1 and known subreapers such as `systemd --user`). */
+  readonly reapers: readonly number[];
+  readonly gaps: readonly Gap[];
+}
+
+export interface LookRequest {
+  readonly customKinds: readonly CustomKind[];
+  /** PIDs to include whatever they are (recorded processes, owners to watch). */
+  readonly include: readonly number[];
+  /** Our own sockets' processes: their connections are never clients. */
+  readonly ownPids: readonly number[];
+}
+
+/** CPU, memory and load of a host, for its line in the window. */
+export interface MachineLine {
+  readonly hostname: string;
+  readonly cpuPercent: number | null;
+  readonly memoryTotalBytes: number;
+  readonly memoryUsedBytes: number;
+  readonly load1: number | null;
+  readonly cores: number;
+}
+
+export type Signal = 'SIGTERM' | 'SIGKILL' | 'SIGCONT' | 'SIGINT' | 'SIGHUP';
+
+export type SignalOutcome =
+  | { readonly sent: true }
+  /** The fresh verdict was not `same`, so nothing was sent. */
+  | { readonly sent: false; readonly verdict: Verdict };
+
+/**
+ * A grip on one recorded process. On Linux it holds a pidfd from the first verification until `release`, so no
+ * signal through it can reach any other process; elsewhere each signal is preceded by a fresh verification.
+ */
+export interface HeldProcess {
+  readonly ref: ProcessRef;
+  /** A fresh look at the identity. */
+  verify(): Promise<Verdict>;
+  /** Verifies, then signals; never throws for a process that is gone. */
+  signal(signal: Signal): Promise<SignalOutcome>;
+  /** Resolves true when the process has exited, false after `timeoutMs`. */
+  exited(timeoutMs: number): Promise<boolean>;
+  release(): void;
+}
+
+export interface SpawnRequest {
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Append-only file for both streams; created 0600. */
+  readonly logPath: string;
+}
+
+export interface Spawned {
+  readonly ref: ProcessRef;
+  /** Resolves when the direct child has exited; `code` or `signal` is set. Never rejects. */
+  readonly exit: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+}
+
+/** Where a process lives. Everything above this interface is written once for every host. */
+export interface Host {
+  /** Name of the host in the roll: `local`, or a saved SSH host's name. */
+  readonly name: string;
+  /** How signals are sent here, said to the person (`pidfd`, or what stands in for it and why). */
+  readonly signalling: { readonly method: 'pidfd' | 'verify-then-kill'; readonly note: string };
+  observer(): Promise<Observer>;
+  look(request: LookRequest): Promise<Look>;
+  machine(): Promise<MachineLine>;
+  /** Reads one process now, whatever it is; null when no process has that PID. Throws `ReadFailed` when it cannot tell. */
+  inspect(pid: number): Promise<ProcessInfo | null>;
+  /** A fresh verdict on a recorded identity. Never throws: a failing look is `unknown`. */
+  verify(ref: ProcessRef): Promise<Verdict>;
+  hold(ref: ProcessRef): Promise<HeldProcess>;
+  /** Calls back once, by event where the platform has one, when the process is gone. Returns the cancellation. */
+  watchExit(ref: ProcessRef, onExit: () => void): () => void;
+  spawn(request: SpawnRequest): Promise<Spawned>;
+  close(): Promise<void>;
+}
+
+/** A process could not be read although it may exist. */
+export class ReadFailed extends Error {
+  override readonly name = 'ReadFailed';
+  readonly pid: number;
+  readonly why: string;
+  constructor(pid: number, why: string) {
+    super(`PID ${pid} could not be read: ${why}`);
+    this.pid = pid;
+    this.why = why;
+  }
+}

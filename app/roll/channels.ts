@@ -1,0 +1,81 @@
+/**
+ * The one map of everything that crosses between window and main process. Both sides check every message against
+ * it: main on arrival of a request, preload on arrival of an answer or a push.
+ */
+import { z } from 'zod';
+import { commandResultSchema, commandSchema, planRequestSchema, planSchema } from './commands.ts';
+import { idSchema, rollSchema } from './schema.ts';
+
+/** Opens a place in the window, from the tray, a notification or a second launch. */
+export const showSchema = z.strictObject({
+  view: z.enum(['servers', 'sessions', 'records', 'timeline', 'settings']),
+  /** Row to select. */
+  server: idSchema.nullable(),
+  dialog: z.enum(['none', 'plan-leaked', 'plan-server', 'start', 'stop-server', 'stop-all']),
+  /** Kind chosen beforehand in the start dialog. */
+  kind: z.string().nullable(),
+});
+export type Show = z.infer<typeof showSchema>;
+
+export const doneSchema = z.discriminatedUnion('ok', [
+  z.strictObject({ ok: z.literal(true) }),
+  z.strictObject({ ok: z.literal(false), message: z.string() }),
+]);
+
+/** Requests from the window; each has an answer. */
+export const requests = {
+  'roll.get': { payload: z.null(), result: rollSchema },
+  'command.run': { payload: commandSchema, result: commandResultSchema },
+  'plan.get': { payload: planRequestSchema, result: planSchema },
+  /** The last lines of a supervised server's log; at most 64 KiB of text. */
+  'log.read': {
+    payload: z.strictObject({ server: idSchema }),
+    result: z.strictObject({ path: z.string().nullable(), text: z.string(), truncated: z.boolean() }),
+  },
+  'log.open': { payload: z.strictObject({ server: idSchema }), result: doneSchema },
+  'url.open': { payload: z.strictObject({ server: idSchema }), result: doneSchema },
+  'url.copy': { payload: z.strictObject({ server: idSchema }), result: doneSchema },
+  /** Text of a row for the clipboard (a path, a PID, a command). */
+  'text.copy': { payload: z.strictObject({ text: z.string().max(10_000) }), result: doneSchema },
+  /** The system's folder chooser; null when the person cancelled. */
+  'folder.choose': {
+    payload: z.strictObject({ start: z.string().nullable() }),
+    result: z.strictObject({ path: z.string().nullable() }),
+  },
+  'config.open': { payload: z.null(), result: doneSchema },
+  /** What the window must know once: platform, home for "~", whether a tray host shows the icon. */
+  'app.info': {
+    payload: z.null(),
+    result: z.strictObject({
+      version: z.string(),
+      platform: z.string(),
+      home: z.string(),
+      hasTray: z.boolean(),
+      /** What closing and quitting will do, as the settings say. */
+      quitLabel: z.string(),
+      dataFolders: z.array(z.strictObject({ label: z.string(), path: z.string() })),
+    }),
+  },
+  'app.quit': { payload: z.null(), result: doneSchema },
+} as const;
+
+/** Pushes from main to the window. */
+export const pushes = {
+  'roll.changed': rollSchema,
+  show: showSchema,
+} as const;
+
+export type Requests = typeof requests;
+export type RequestName = keyof Requests;
+export type RequestPayload<N extends RequestName> = z.infer<Requests[N]['payload']>;
+export type RequestResult<N extends RequestName> = z.infer<Requests[N]['result']>;
+export type Pushes = typeof pushes;
+export type PushName = keyof Pushes;
+export type PushPayload<N extends PushName> = z.infer<Pushes[N]>;
+
+/** What the preload exposes as `window.rollcall`. */
+export interface Bridge {
+  request<N extends RequestName>(name: N, payload: RequestPayload<N>): Promise<RequestResult<N>>;
+  /** Returns the unsubscription. */
+  on<N extends PushName>(name: N, listener: (payload: PushPayload<N>) => void): () => void;
+}

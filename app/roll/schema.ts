@@ -1,0 +1,300 @@
+/**
+ * The roll: one immutable snapshot of every host, server, leftover, record and running act. Tray, window and CLI
+ * all show this and nothing else. Bytes are bytes; times are ISO 8601 in UTC; percentages are of one core.
+ */
+import { z } from 'zod';
+
+const iso = z.iso.datetime();
+const count = z.int().nonnegative();
+const bytes = z.number().nonnegative();
+
+export const STANDINGS = ['supervised', 'service', 'owned', 'detached', 'suspect', 'leaked'] as const;
+export const standingSchema = z.enum(STANDINGS);
+export type Standing = z.infer<typeof standingSchema>;
+
+export const verdictWordSchema = z.enum(['same', 'gone', 'zombie', 'reused', 'thread', 'foreign', 'unknown']);
+
+export const identitySchema = z.strictObject({
+  hostId: z.string(),
+  bootId: z.string(),
+  pidNamespace: z.string(),
+  pid: z.int().positive(),
+  startTime: z.templateLiteral([z.enum(['linux', 'darwin', 'win']), ':', z.string()]),
+  pidfdId: z.string().exactOptional(),
+});
+
+/** First 16 hex digits of sha256 of the identity's key. */
+export const idSchema = z.string().regex(/^[0-9a-f]{16}$/u);
+
+/** One line of the checklist behind a standing. */
+export const checkSchema = z.strictObject({
+  /** Stable name: owner, client, busy, service, detached, grace, identity. */
+  check: z.enum(['owner', 'client', 'busy', 'service', 'detached', 'grace', 'identity']),
+  /** What would make the server leaked, in words: "No client". */
+  label: z.string(),
+  result: z.enum(['holds', 'does-not-hold', 'could-not-run']),
+  fact: z.string(),
+});
+export type Check = z.infer<typeof checkSchema>;
+
+/** Whether an act is open to the person for this row now, and the sentence that says why not. */
+export const permissionSchema = z.discriminatedUnion('allowed', [
+  /** Acts at once. */
+  z.strictObject({ allowed: z.literal('yes') }),
+  /** Shows the plan and asks. */
+  z.strictObject({ allowed: z.literal('confirm'), why: z.string() }),
+  /** Asks, and the answer must name it (`--force`). */
+  z.strictObject({ allowed: z.literal('force'), why: z.string() }),
+  z.strictObject({ allowed: z.literal('no'), why: z.string() }),
+]);
+export type Permission = z.infer<typeof permissionSchema>;
+
+export const processRowSchema = z.strictObject({
+  id: idSchema,
+  identity: identitySchema,
+  pid: count,
+  ppid: count,
+  /** Short name: the program's file name. */
+  name: z.string(),
+  /** Redacted command line, one line. */
+  command: z.string(),
+  role: z.enum(['server', 'wrapper', 'child']),
+  /** Levels below the server's topmost process. */
+  depth: count,
+  rssBytes: bytes,
+  pssBytes: bytes.nullable(),
+  state: z.string(),
+});
+export type ProcessRow = z.infer<typeof processRowSchema>;
+
+export const ownerSchema = z.strictObject({
+  /** As a person would say it: "VS Code", "node launcher.js", "opencode.service", "Rollcall". */
+  label: z.string(),
+  pid: count.nullable(),
+  alive: z.boolean(),
+  /** When it was noticed to be gone; null while alive and where nobody saw it. */
+  endedAt: iso.nullable(),
+});
+
+export const listeningSchema = z.strictObject({ address: z.string(), port: count });
+
+export const clientSchema = z.strictObject({
+  /** "node, PID 50112", or an address where the process cannot be told. */
+  label: z.string(),
+  pid: count.nullable(),
+  connections: count,
+});
+
+export const serverSchema = z.strictObject({
+  id: idSchema,
+  host: z.string(),
+  kind: z.string(),
+  pid: count,
+  /** Every process of the server itself (wrappers first); its children are in `processes`. */
+  pids: z.array(count),
+  identity: identitySchema,
+  standing: standingSchema,
+  reasons: z.array(z.string()),
+  checks: z.array(checkSchema),
+  health: z.enum(['ok', 'unresponsive', 'locked', 'starting', 'unknown']),
+  healthDetail: z.string().nullable(),
+  version: z.string().nullable(),
+  listening: z.array(listeningSchema),
+  transport: z.enum(['tcp', 'socket', 'stdio']),
+  /** Loopback http URL that a browser can open; null when there is none. */
+  url: z.string().nullable(),
+  clients: z.array(clientSchema).nullable(),
+  busy: z.enum(['busy', 'idle', 'unknown']),
+  busySign: z.string(),
+  owner: ownerSchema.nullable(),
+  processes: z.array(processRowSchema),
+  /** Server and children together; PSS where it could be read, else RSS. */
+  rssBytes: bytes,
+  memoryBytes: bytes,
+  cpuPercent: z.number().nullable(),
+  startedAt: iso,
+  directory: z.string().nullable(),
+  command: z.array(z.string()),
+  executable: z.string().nullable(),
+  /** A server of another uid is shown and never signalled. */
+  ownUid: z.boolean(),
+  /** Helpers of one session collapse to a row; how many processes it stands for. */
+  duplicates: count,
+  /** Memory or children grew over the last hour; the sentence for the tag's tooltip. */
+  growing: z.string().nullable(),
+  supervised: z.strictObject({ recordPath: z.string(), keepRunning: z.boolean(), logPath: z.string().nullable(), nonceSeen: z.boolean() }).nullable(),
+  reap: permissionSchema,
+  stop: permissionSchema,
+  restart: permissionSchema,
+});
+export type Server = z.infer<typeof serverSchema>;
+
+/** A child whose server is gone, found by the mark the server left in its environment. */
+export const leftoverSchema = z.strictObject({
+  id: idSchema,
+  host: z.string(),
+  kind: z.string(),
+  pid: count,
+  identity: identitySchema,
+  /** PID of the server it carries the mark of. */
+  ofPid: count,
+  name: z.string(),
+  command: z.string(),
+  reasons: z.array(z.string()),
+  rssBytes: bytes,
+  startedAt: iso,
+  directory: z.string().nullable(),
+  processes: z.array(processRowSchema),
+  reap: permissionSchema,
+});
+export type Leftover = z.infer<typeof leftoverSchema>;
+
+export const hostStateSchema = z.enum(['connected', 'connecting', 'reconnecting', 'disconnected', 'failed', 'unsupported']);
+
+export const hostSchema = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  state: hostStateSchema,
+  /** Machine's own name, shown beside the host's. */
+  hostname: z.string(),
+  /** One sentence where the state needs one. */
+  detail: z.string().nullable(),
+  lookedAt: iso.nullable(),
+  /** How many processes the last look covered. */
+  counted: count,
+  /** Not everything could be read; the sentence says what. */
+  partial: z.string().nullable(),
+  signalling: z.strictObject({ method: z.enum(['pidfd', 'verify-then-kill']), note: z.string() }),
+  cpuPercent: z.number().nullable(),
+  memoryTotalBytes: bytes.nullable(),
+  memoryUsedBytes: bytes.nullable(),
+  load1: z.number().nullable(),
+});
+export type HostEntry = z.infer<typeof hostSchema>;
+
+/** A record that does not verify, or cannot be read. Records that verify are the `supervised` servers. */
+export const recordEntrySchema = z.strictObject({
+  host: z.string(),
+  /** `rollcall` for our own, else the tool that wrote it. */
+  source: z.string(),
+  path: z.string(),
+  pid: count.nullable(),
+  verdict: verdictWordSchema.or(z.literal('corrupt')),
+  /** One sentence: "names PID 4711, which is now postgres, started 3 days ago". */
+  detail: z.string(),
+  clearable: z.boolean(),
+  /** Why it is kept, where it is not clearable. */
+  keptBecause: z.string().nullable(),
+  /** Hex sha256 of the file as judged; clearing happens only if it is still the same bytes. */
+  sha256: z.string(),
+  kind: z.string().nullable(),
+  directory: z.string().nullable(),
+  writtenAt: iso.nullable(),
+});
+export type RecordEntry = z.infer<typeof recordEntrySchema>;
+
+export const sessionSchema = z.strictObject({
+  id: z.string(),
+  host: z.string(),
+  server: idSchema,
+  title: z.string(),
+  directory: z.string().nullable(),
+  state: z.enum(['busy', 'idle', 'ended', 'unknown']),
+  lastActivityAt: iso.nullable(),
+});
+
+export const alertSchema = z.strictObject({
+  id: z.string(),
+  level: z.enum(['leak', 'fault', 'notice']),
+  /** What and how much: "3 leaked servers hold 4.31 GB". */
+  title: z.string(),
+  /** Why, and what to do. */
+  detail: z.string(),
+  /** The button, when there is one. */
+  act: z.enum(['reap-leaked', 'show-server', 'show-records', 'none']),
+  servers: z.array(idSchema),
+});
+export type Alert = z.infer<typeof alertSchema>;
+
+export const OUTCOMES = ['gone', 'refused', 'survived', 'came-back'] as const;
+export const reapResultSchema = z.strictObject({
+  pid: count,
+  /** Row it belongs to. */
+  id: idSchema.nullable(),
+  label: z.string(),
+  outcome: z.enum(OUTCOMES),
+  verdict: verdictWordSchema,
+  /** What was sent, in order: "dispose", "SIGTERM 4711", "SIGKILL 4711". */
+  signals: z.array(z.string()),
+  message: z.string(),
+  freedBytes: bytes,
+});
+export type ReapResult = z.infer<typeof reapResultSchema>;
+
+/** An act under way or just finished: progress for the alert's place, the row and the tray. */
+export const taskSchema = z.strictObject({
+  id: z.string(),
+  act: z.enum(['start', 'stop', 'restart', 'reap']),
+  title: z.string(),
+  startedAt: iso,
+  endedAt: iso.nullable(),
+  state: z.enum(['running', 'done', 'failed']),
+  /** What it is doing now, or how it ended, in one sentence. */
+  message: z.string(),
+  rows: z.array(
+    z.strictObject({
+      /** Server or leftover it acts on; null for one that is only being started. */
+      id: idSchema.nullable(),
+      label: z.string(),
+      /** Phase in words: "dispose", "TERM, 1.4 of 5 s", "gone". */
+      phase: z.string(),
+      outcome: z.enum(OUTCOMES).nullable(),
+    }),
+  ),
+  results: z.array(reapResultSchema),
+});
+export type Task = z.infer<typeof taskSchema>;
+
+/** A line of the audit, as the timeline shows it. */
+export const auditEntrySchema = z.strictObject({
+  at: iso,
+  event: z.string(),
+  host: z.string(),
+  pid: count.nullable(),
+  subject: z.string(),
+  text: z.string(),
+});
+export type AuditEntry = z.infer<typeof auditEntrySchema>;
+
+/** A kind the person may start, and whether its program was found. */
+export const startableSchema = z.strictObject({
+  kind: z.string(),
+  available: z.boolean(),
+  /** Where its program is, or why it cannot be started and what to do. */
+  detail: z.string(),
+});
+
+export const rollSchema = z.strictObject({
+  /** Grows by one with every snapshot of one run. */
+  version: count,
+  takenAt: iso,
+  hosts: z.array(hostSchema),
+  servers: z.array(serverSchema),
+  leftovers: z.array(leftoverSchema),
+  records: z.array(recordEntrySchema),
+  sessions: z.array(sessionSchema),
+  alerts: z.array(alertSchema),
+  tasks: z.array(taskSchema),
+  timeline: z.array(auditEntrySchema),
+  startable: z.array(startableSchema),
+  settings: z.strictObject({
+    /** `others`: one click reaps what is leaked; `always`: that asks, too. */
+    reapAsk: z.enum(['others', 'always']),
+    graceSeconds: z.number().nonnegative(),
+    configPath: z.string(),
+    /** What is wrong with the configuration file, with its line; null when it is fine or absent. */
+    configProblem: z.string().nullable(),
+    statePath: z.string(),
+  }),
+});
+export type Roll = z.infer<typeof rollSchema>;

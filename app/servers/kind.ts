@@ -1,0 +1,113 @@
+import type { ProcessIdentity } from '../identity/identity.ts';
+
+/**
+ * What a process is, by its exact argv positions and executable, never by a substring.
+ *
+ * `role` tells the process that does the work (`server`) from one that only started it (`wrapper`: a node shim,
+ * `npx`, `sh -c`); both belong to one server. `subject` groups helpers that serve one session (`--resume=ID`).
+ */
+export interface Recognition {
+  /** Name of the kind: `opencode`, `kilo`, `t3`, `codex`, `claude-mcp`, `claude-serve`, or a custom kind's. */
+  readonly kind: string;
+  readonly role: 'server' | 'wrapper';
+  /** Port in the arguments; null when none or 0 is given. */
+  readonly declaredPort: number | null;
+  /** How it talks: on TCP, on a Unix socket, or on its standard streams. */
+  readonly transport: 'tcp' | 'socket' | 'stdio';
+  /** Its own tool registered it as a daemon (`opencode serve --service`, `codex … --managed-daemon`). */
+  readonly registeredService: boolean;
+  readonly subject: string | null;
+  /** Another server is known to own this kind of process (an MCP helper of a live server). */
+  readonly helper: boolean;
+}
+
+/** The part of a process that recognition looks at. */
+export interface Recognisable {
+  readonly comm: string;
+  readonly argv: readonly string[];
+  readonly executablePath: string | null;
+}
+
+/** A kind that a person defined in the configuration file. */
+export interface CustomKind {
+  readonly name: string;
+  /** Program file name or absolute path that argv[0], the executable or an interpreter's script must equal. */
+  readonly program: string;
+  /** Arguments that must follow the program in exactly these positions. */
+  readonly args: readonly string[];
+  /** Command to start it; `{port}` and `{directory}` are replaced. Absent when it is only watched. */
+  readonly start?: readonly [string, ...string[]];
+  /** Path of its health endpoint on its own port, and text its body must contain. */
+  readonly health?: { readonly path: string; readonly contains: string };
+}
+
+/** A listener that has been verified to belong to the recorded server. */
+export interface Endpoint {
+  readonly identity: ProcessIdentity;
+  /** Literal loopback address. */
+  readonly address: string;
+  readonly port: number;
+  /** Present only for servers of ours, whose password we set; never logged. */
+  readonly credentials: { readonly username: string; readonly password: string } | null;
+}
+
+export type Health =
+  | { readonly state: 'ok'; readonly version: string | null }
+  /** It answers, but wants a password we do not have (401 or 403): alive, and not ours to talk to. */
+  | { readonly state: 'locked' }
+  /** No answer, or not its kind's answer, within the deadline. */
+  | { readonly state: 'unresponsive'; readonly why: string }
+  | { readonly state: 'unknown'; readonly why: string };
+
+/** One reading of the server's own signs of work. `unknown` says why it could not be had. */
+export type Busyness =
+  | { readonly busy: true; readonly sign: string }
+  | { readonly busy: false; readonly sign: string }
+  | { readonly busy: 'unknown'; readonly why: string };
+
+/** A followed event stream. */
+export interface BusyWatch {
+  /** What the events so far say; `unknown` until the stream is open, and when it broke or is locked. */
+  reading(): Busyness;
+  /** Milliseconds since the epoch of the last event that was no heartbeat; else of the stream's opening; null before. */
+  lastSign(): number | null;
+  close(): void;
+}
+
+/** One step of ending a server of a kind, in order; the look between steps is the ender's own. */
+export type EndingStep =
+  | { readonly step: 'dispose'; readonly method: 'POST'; readonly path: string; readonly deadlineMs: number }
+  | { readonly step: 'signal'; readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'; readonly waitMs: number };
+
+export interface StartPlan {
+  readonly argv: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+  /** Port asked for; null lets the server choose. */
+  readonly port: number | null;
+}
+
+export type Found =
+  | { readonly found: true; readonly program: string }
+  | { readonly found: false; readonly why: string; readonly remedy: string };
+
+/** Everything Rollcall knows about one kind of server. One file per kind implements it. */
+export interface Kind {
+  readonly name: string;
+  /** Returns null unless the process is exactly of this kind. Pure. */
+  recognise(process: Recognisable): Recognition | null;
+  /** Environment variable in which its children carry its PID; null when it marks nothing. */
+  readonly mark: 'OPENCODE_PID' | 'KILO_PID' | null;
+  /**
+   * Follows the server's own event stream (a passive request). `onChange` fires when the reading changes. Null
+   * when the kind has no stream. The caller closes it.
+   */
+  watchBusy: ((endpoint: Endpoint, onChange: () => void) => BusyWatch) | null;
+  readonly ending: readonly EndingStep[];
+  /** Its own health endpoint, within the deadline; only passive requests. Never throws. */
+  health(endpoint: Endpoint, deadlineMs: number): Promise<Health>;
+  /** URL to open in a browser, or null when it has no page. */
+  pageUrl(address: string, port: number): string | null;
+  /** Where its program is; null when this kind cannot be started from here. */
+  locate: ((env: Readonly<Record<string, string | undefined>>) => Promise<Found>) | null;
+  startPlan: ((program: string, directory: string, port: number | null) => StartPlan) | null;
+}

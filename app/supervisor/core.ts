@@ -1,0 +1,57 @@
+import type { Command, CommandResult, Plan } from '../roll/commands.ts';
+import type { Leftover, Roll, Server } from '../roll/schema.ts';
+
+/** Who gave a command; written into the audit. */
+export type Actor = 'tray' | 'window' | 'cli' | 'app';
+
+/** What `explain` tells of a PID or id. */
+export interface Explanation {
+  readonly server: Server | null;
+  readonly leftover: Leftover | null;
+  /** One sentence for a PID that is no recognised server or leftover; empty otherwise. */
+  readonly text: string;
+}
+
+export interface LogText {
+  readonly path: string | null;
+  readonly text: string;
+  /** Only the end of the log is in `text`. */
+  readonly truncated: boolean;
+}
+
+/** What happened to the servers when the app quit. */
+export interface QuitReport {
+  readonly stopped: number;
+  readonly leftRunning: number;
+  /** Servers that could not be stopped in time, by label, with the reason. */
+  readonly failed: readonly string[];
+}
+
+/**
+ * What tray, window and CLI see of the supervisor. The one in this process implements it, and so does the client
+ * that talks to the supervisor of the running app over its socket.
+ */
+export interface Core {
+  /** The latest snapshot. */
+  readonly roll: Roll;
+  /** Calls back on every new snapshot; returns the unsubscription. */
+  subscribe(listener: (roll: Roll) => void): () => void;
+  /** Never rejects for a refusal or a failed act: those are answers. */
+  run(command: Command, by: Actor): Promise<CommandResult>;
+  /** Looks, then lists what a reap would signal. Changes nothing. */
+  plan(targets: 'leaked' | readonly string[]): Promise<Plan>;
+  /** `target` is a PID in digits or a row's id (or an unambiguous prefix of at least 4 digits of one). */
+  explain(target: string): Promise<Explanation>;
+  readLog(server: string): Promise<LogText>;
+}
+
+/** The supervisor that lives in this process. */
+export interface LocalCore extends Core {
+  /**
+   * Ends what is not kept running (bounded), then releases the writer's lock, watches and workers.
+   *
+   * @param stopServers false leaves every server running
+   * @param deadlineMs how long servers may take to stop, in milliseconds
+   */
+  close(stopServers: boolean, deadlineMs: number): Promise<QuitReport>;
+}
