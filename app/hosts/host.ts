@@ -1,11 +1,4 @@
-import type {
-  Executable,
-  Observer,
-  ProcessIdentity,
-  ProcessRef,
-  StartTime,
-  Verdict,
-} from '../identity/identity.ts';
+import type { Executable, Observer, ProcessIdentity, ProcessRef, StartTime, Verdict } from '../identity/identity.ts';
 import type { CustomKind, Recognition } from '../servers/kind.ts';
 
 /** Environment variables that are read from a process, and no others: the rest of an environment is secret. */

@@ -94,13 +94,7 @@ export type VerdictWord = Verdict['verdict'];
 
 /** One canonical text per identity: the input of ids and of map keys. */
 export function identityKey(identity: ProcessIdentity): string {
-  const parts = [
-    identity.hostId,
-    identity.bootId,
-    identity.pidNamespace,
-    String(identity.pid),
-    identity.startTime,
-  ];
+  const parts = [identity.hostId, identity.bootId, identity.pidNamespace, String(identity.pid), identity.startTime];
   if (identity.pidfdId !== undefined) parts.push(identity.pidfdId);
   return parts.join('/');
 }

@@ -42,10 +42,7 @@ export function judge(recorded: ProcessRef, observer: Observer, seen: Observatio
   }
 }
 
-function judgeProcess(
-  recorded: ProcessRef,
-  seen: Extract<Observation, { found: 'process' }>,
-): Verdict {
+function judgeProcess(recorded: ProcessRef, seen: Extract<Observation, { found: 'process' }>): Verdict {
   const { identity } = recorded;
   if (identity.pid !== seen.identity.pid) {
     return { verdict: 'unknown', why: `PID ${seen.identity.pid} was read instead of ${identity.pid}` };

@@ -122,7 +122,14 @@ export const serverSchema = z.strictObject({
   duplicates: count,
   /** Memory or children grew over the last hour; the sentence for the tag's tooltip. */
   growing: z.string().nullable(),
-  supervised: z.strictObject({ recordPath: z.string(), keepRunning: z.boolean(), logPath: z.string().nullable(), nonceSeen: z.boolean() }).nullable(),
+  supervised: z
+    .strictObject({
+      recordPath: z.string(),
+      keepRunning: z.boolean(),
+      logPath: z.string().nullable(),
+      nonceSeen: z.boolean(),
+    })
+    .nullable(),
   reap: permissionSchema,
   stop: permissionSchema,
   restart: permissionSchema,
@@ -149,7 +156,14 @@ export const leftoverSchema = z.strictObject({
 });
 export type Leftover = z.infer<typeof leftoverSchema>;
 
-export const hostStateSchema = z.enum(['connected', 'connecting', 'reconnecting', 'disconnected', 'failed', 'unsupported']);
+export const hostStateSchema = z.enum([
+  'connected',
+  'connecting',
+  'reconnecting',
+  'disconnected',
+  'failed',
+  'unsupported',
+]);
 
 export const hostSchema = z.strictObject({
   id: z.string(),

@@ -1,0 +1,99 @@
+// Bundles everything that runs into the flat folder `out/`: the Node sides with esbuild, the window with vite.
+// Needs nothing but node_modules: no system package, no Electron runtime.
+import { chmod, cp, mkdir, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import react from '@vitejs/plugin-react';
+import * as esbuild from 'esbuild';
+import { build as viteBuild } from 'vite';
+
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+
+/** Sides that run in Node or in Electron's main process, by source and bundle. */
+export const nodeSides = [
+  { source: 'main/index.ts', bundle: 'main.js' },
+  // A sandboxed preload cannot be an ES module.
+  { source: 'main/preload.ts', bundle: 'preload.cjs' },
+  { source: 'app/hosts/local/look-worker.ts', bundle: 'look-worker.js' },
+  { source: 'app/cli/index.ts', bundle: 'cli.js', executable: true },
+];
+
+/** Left out of the bundles: provided by the runtime, or native and found beside the bundle in node_modules. */
+export const externals = ['electron', 'koffi', 'systeminformation'];
+
+const missing = async (file) => !(await stat(path.join(root, file)).catch(() => null))?.isFile();
+
+async function bundleNodeSide({ source, bundle, executable }) {
+  const outfile = path.join(root, 'out', bundle);
+  const commonjs = bundle.endsWith('.cjs');
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: [source],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: commonjs ? 'cjs' : 'esm',
+    // A package's UMD build hides its requires from the bundler.
+    mainFields: ['module', 'main'],
+    external: externals,
+    sourcemap: 'linked',
+    logLevel: 'warning',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    // CommonJS packages inside an ES module bundle still call require for Node's own modules.
+    banner: commonjs
+      ? {}
+      : {
+          js: [
+            ...(executable ? ['#!/usr/bin/env node'] : []),
+            "import { createRequire as __createRequire } from 'node:module';",
+            'const require = __createRequire(import.meta.url);',
+          ].join('\n'),
+        },
+  });
+  if (executable) await chmod(outfile, 0o755);
+}
+
+async function bundleWindow() {
+  await viteBuild({
+    configFile: false,
+    root: path.join(root, 'renderer'),
+    base: './',
+    plugins: [react()],
+    logLevel: 'warn',
+    build: {
+      outDir: path.join(root, 'out', 'renderer'),
+      emptyOutDir: true,
+      target: 'chrome130',
+      sourcemap: true,
+      // The window's content security policy allows no inline script and no data: resource.
+      modulePreload: { polyfill: false },
+      assetsInlineLimit: 0,
+    },
+  });
+}
+
+/** Builds all sides into `out/`. Throws the bundler's error, which names file and line. */
+export async function build() {
+  await mkdir(path.join(root, 'out'), { recursive: true });
+  const absent = [];
+  const jobs = [];
+  for (const side of nodeSides) {
+    if (await missing(side.source)) absent.push(side.source);
+    else jobs.push(bundleNodeSide(side));
+  }
+  if (await missing('renderer/index.html')) absent.push('renderer/index.html');
+  else jobs.push(bundleWindow());
+  if (absent.length > 0) console.warn(`build: left out, no source yet: ${absent.join(', ')}`);
+  await Promise.all(jobs);
+  await rm(path.join(root, 'out', 'icons'), { recursive: true, force: true });
+  if (await stat(path.join(root, 'build', 'icons', 'png')).catch(() => null)) {
+    await cp(path.join(root, 'build', 'icons', 'png'), path.join(root, 'out', 'icons'), { recursive: true });
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const begun = performance.now();
+  await build();
+  console.log(`build: out/ is ready, ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+}

@@ -1,0 +1,23 @@
+import { defineConfig } from 'vitest/config';
+
+const houses = ['app', 'main', 'renderer', 'build', 'bench'];
+const tests = (suffix: string) => houses.map((house) => `${house}/**/*${suffix}.{ts,tsx}`);
+
+/**
+ * Tests use real processes, sockets and files, so they run in child processes (a worker thread cannot change uid or
+ * working directory) and few at a time. `*.integration.test.ts` are those that start servers or look at the machine.
+ */
+export default defineConfig({
+  test: {
+    environment: 'node',
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    teardownTimeout: 10_000,
+    projects: [
+      { extends: true, test: { name: 'unit', include: tests('.test'), exclude: tests('.integration.test') } },
+      { extends: true, test: { name: 'integration', include: tests('.integration.test') } },
+    ],
+  },
+});
