@@ -1,0 +1,100 @@
+/** The app's end of the control socket: gives the roll to `rollcall` commands and takes their acts. */
+import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { dirname } from 'node:path';
+import type { Show } from '../roll/channels.ts';
+import type { Core } from '../supervisor/core.ts';
+import { Connection } from './connection.ts';
+import { RollFrames } from './roll-frames.ts';
+import { ControlUnavailable, checkSocketPlace } from './socket-path.ts';
+
+/** More commands at once than any person gives; a broken script must not take every descriptor we have. */
+const MOST_CONNECTIONS = 64;
+
+export interface ServeControl {
+  readonly core: Core;
+  readonly socketPath: string;
+  /** Program version, told in the hello. */
+  readonly version: string;
+  /** Bring the window up, at a place or where it was. */
+  readonly onShow: (place: Show | null) => void;
+}
+
+export interface ControlServer {
+  /** Closes every connection, stops listening and removes the socket file. A second call does nothing. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens on the control socket (0600, in a 0700 folder of ours). The caller holds the writer's lock, which is
+ * what makes it right to replace the socket file of a holder that died; one that still answers is left alone.
+ *
+ * @throws ControlUnavailable when the folder, the path or what stands there will not do
+ */
+export async function serveControl(options: ServeControl): Promise<ControlServer> {
+  const { socketPath } = options;
+  if (process.platform !== 'win32') mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 });
+  checkSocketPlace(socketPath);
+  await removeStale(socketPath);
+  const rolls = new RollFrames(options.core);
+  const connections = new Set<Connection>();
+  const server = createServer((socket) => {
+    const connection = new Connection(socket, options, rolls, () => connections.delete(connection));
+    connections.add(connection);
+  });
+  server.maxConnections = MOST_CONNECTIONS;
+  await listen(server, socketPath);
+  if (process.platform !== 'win32') chmodSync(socketPath, 0o600);
+  const unsubscribe = options.core.subscribe(() => {
+    for (const connection of connections) connection.rollChanged();
+  });
+  let closing: Promise<void> | null = null;
+  return {
+    close() {
+      closing ??= new Promise((done) => {
+        unsubscribe();
+        server.close(() => done());
+        for (const connection of connections) connection.close();
+      });
+      return closing;
+    },
+  };
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((done, fail) => {
+    server.once('error', (error) => {
+      fail(new ControlUnavailable(path, `The control socket ${path} cannot be opened: ${error.message}.`));
+    });
+    server.listen(path, done);
+  });
+}
+
+/** Removes a socket that nobody listens on. Anything else at that path is somebody's and stays. */
+async function removeStale(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (!stats.isSocket()) {
+    throw new ControlUnavailable(path, `${path} is in the way: it is no socket. Move it aside, then start again.`);
+  }
+  if (await isAnswered(path)) {
+    throw new ControlUnavailable(path, `Another program listens on ${path}. Stop that program, then start again.`);
+  }
+  unlinkSync(path);
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((done) => {
+    const socket: Socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      done(true);
+    });
+    // A full backlog (EAGAIN) is a living listener; refused or absent is a dead one.
+    socket.once('error', (error) => {
+      const code = 'code' in error ? error.code : null;
+      done(code !== 'ECONNREFUSED' && code !== 'ENOENT');
+    });
+  });
+}
