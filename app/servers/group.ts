@@ -1,0 +1,174 @@
+import type { Candidate, ProcessInfo } from '../hosts/host.ts';
+import { invocationOf } from './argv.ts';
+import type { Recognisable, Recognition } from './kind.ts';
+import { wrapsOnly } from './wrappers.ts';
+
+/** What grouping needs to know of a process. */
+export type GroupProcess = Pick<ProcessInfo, 'pid' | 'ppid' | 'comm' | 'argv' | 'executable' | 'startedAt'>;
+
+export interface GroupInput {
+  readonly processes: ReadonlyMap<number, GroupProcess>;
+  readonly candidates: readonly Candidate[];
+}
+
+/** One server: the process that does the work, and the wrappers that only started it. */
+export interface ServerGroup {
+  /** PID of the deepest process with the role `server`; of the deepest wrapper where none is left. */
+  readonly leader: number;
+  /** Wrappers first, from the topmost down; the leader last. */
+  readonly pids: readonly number[];
+  /** The leader's. */
+  readonly recognition: Recognition;
+  /** Leader of the nearest other server among its ancestors; null when there is none. */
+  readonly within: number | null;
+  /** Helpers that run under this live server; they are not listed beside it. */
+  readonly helpers: readonly ServerGroup[];
+}
+
+/** The part of a process that recognition looks at. */
+export function recognisable(process: GroupProcess): Recognisable {
+  return { comm: process.comm, argv: process.argv, executablePath: process.executable?.path ?? null };
+}
+
+/** Ancestors of a process, nearest first, as far as the look has them. Ends at PID 1 and at a circle. */
+function* ancestors(processes: GroupInput['processes'], pid: number): Generator<GroupProcess> {
+  const seen = new Set([pid]);
+  let at = processes.get(pid)?.ppid ?? 0;
+  while (at > 1 && !seen.has(at)) {
+    const process = processes.get(at);
+    if (process === undefined) return;
+    yield process;
+    seen.add(at);
+    at = process.ppid;
+  }
+}
+
+/** A bun-run shim looks like a server; the native child that got its very arguments shows that it is none. */
+function isShimOf(parent: Recognisable, child: Recognisable): boolean {
+  const outer = invocationOf(parent);
+  const inner = invocationOf(child);
+  if (outer === null || inner === null || outer.interpreter === null || inner.interpreter !== null) return false;
+  return outer.args.length === inner.args.length && outer.args.every((arg, index) => inner.args[index] === arg);
+}
+
+/** PIDs of the wrappers directly above a leader, topmost first. */
+function wrappersAbove(
+  input: GroupInput,
+  leader: number,
+  recognised: ReadonlyMap<number, Recognition>,
+  taken: ReadonlySet<number>,
+): readonly number[] {
+  const kind = recognised.get(leader)?.kind;
+  const above: number[] = [];
+  let child = input.processes.get(leader);
+  for (const parent of ancestors(input.processes, leader)) {
+    if (child === undefined || taken.has(parent.pid)) break;
+    const outer = recognisable(parent);
+    const inner = recognisable(child);
+    const recognition = recognised.get(parent.pid);
+    const belongs =
+      recognition === undefined
+        ? wrapsOnly(outer, inner)
+        : recognition.kind === kind && (recognition.role === 'wrapper' || isShimOf(outer, inner));
+    if (!belongs) break;
+    above.unshift(parent.pid);
+    child = parent;
+  }
+  return above;
+}
+
+/** A shell script of the tool's name serves nothing itself: without a server below it, there is no server. */
+function canLead(process: GroupProcess | undefined): boolean {
+  return process !== undefined && invocationOf(recognisable(process))?.interpreter !== 'shell';
+}
+
+/**
+ * Groups what a look recognised into servers: a wrapper chain and the process that listens are one server; a server
+ * started by another one stays its own, with `within` set; helpers under a live server are listed inside it.
+ *
+ * Pure. Ordered by leader PID, so that equal looks give equal answers.
+ */
+export function groupServers(input: GroupInput): readonly ServerGroup[] {
+  const recognised = new Map(input.candidates.map(({ pid, recognition }) => [pid, recognition]));
+  const pids = [...recognised.keys()].sort((a, b) => a - b);
+  const groupOf = new Map<number, number>();
+  const chains = new Map<number, readonly number[]>();
+  const claim = (leader: number): void => {
+    const above = wrappersAbove(input, leader, recognised, new Set(groupOf.keys()));
+    const chain = [...above, leader];
+    for (const pid of chain) groupOf.set(pid, leader);
+    chains.set(leader, chain);
+  };
+  const hasBelow = (pid: number, test: (below: number) => boolean): boolean =>
+    pids.some((below) => below !== pid && test(below) && [...ancestors(input.processes, below)][0]?.pid === pid);
+
+  const servers = pids.filter((pid) => recognised.get(pid)?.role === 'server');
+  const isShim = (pid: number): boolean =>
+    hasBelow(pid, (below) => {
+      const [outer, inner] = [input.processes.get(pid), input.processes.get(below)];
+      if (outer === undefined || inner === undefined) return false;
+      return (
+        recognised.get(below)?.kind === recognised.get(pid)?.kind && isShimOf(recognisable(outer), recognisable(inner))
+      );
+    });
+  for (const pid of servers) if (!isShim(pid)) claim(pid);
+  // What is left are shims without a server below them: of each chain, the deepest leads.
+  const left = (): readonly number[] => pids.filter((pid) => !groupOf.has(pid) && canLead(input.processes.get(pid)));
+  for (let open = left(); open.length > 0; open = left()) {
+    const above = new Set(open.flatMap((pid) => [...ancestors(input.processes, pid)].map((process) => process.pid)));
+    const deepest = open.find((pid) => !above.has(pid)) ?? open[0];
+    if (deepest === undefined) break;
+    claim(deepest);
+  }
+  return nest(input, recognised, groupOf, chains);
+}
+
+function nest(
+  input: GroupInput,
+  recognised: ReadonlyMap<number, Recognition>,
+  groupOf: ReadonlyMap<number, number>,
+  chains: ReadonlyMap<number, readonly number[]>,
+): readonly ServerGroup[] {
+  const helpersOf = new Map<number, ServerGroup[]>();
+  const listed: ServerGroup[] = [];
+  for (const [leader, chain] of [...chains].sort(([a], [b]) => a - b)) {
+    const recognition = recognised.get(leader);
+    if (recognition === undefined) continue;
+    const enclosing: number[] = [];
+    for (const { pid } of ancestors(input.processes, leader)) {
+      const other = groupOf.get(pid);
+      if (other !== undefined && other !== leader) enclosing.push(other);
+    }
+    const host = recognition.helper ? enclosing.find((other) => recognised.get(other)?.helper === false) : undefined;
+    const within = host ?? enclosing[0] ?? null;
+    const group: ServerGroup = { leader, pids: chain, recognition, within, helpers: [] };
+    if (host === undefined) listed.push(group);
+    else helpersOf.set(host, [...(helpersOf.get(host) ?? []), group]);
+  }
+  return listed.map((group) => ({ ...group, helpers: helpersOf.get(group.leader) ?? [] }));
+}
+
+/** Servers that carry the same session, the newest first; a group without a subject stands alone. */
+export interface SubjectRow {
+  readonly newest: ServerGroup;
+  /** Older copies of the same session. */
+  readonly copies: readonly ServerGroup[];
+}
+
+/** Collapses copies of one session to a row with a count. Pure; keeps the order of first appearance. */
+export function collapseBySubject(
+  groups: readonly ServerGroup[],
+  processes: ReadonlyMap<number, Pick<ProcessInfo, 'startedAt'>>,
+): readonly SubjectRow[] {
+  const rows = new Map<string, ServerGroup[]>();
+  for (const group of groups) {
+    const { kind, subject } = group.recognition;
+    const key = subject === null ? `pid ${group.leader}` : `${kind} ${subject}`;
+    rows.set(key, [...(rows.get(key) ?? []), group]);
+  }
+  const startedAt = (group: ServerGroup): number => processes.get(group.leader)?.startedAt ?? 0;
+  return [...rows.values()].flatMap((copies) => {
+    const [newest, ...older] = copies.sort((a, b) => startedAt(b) - startedAt(a) || b.leader - a.leader);
+    return newest === undefined ? [] : [{ newest, copies: older }];
+  });
+}
