@@ -1,0 +1,128 @@
+/** Rolls for tests of the desktop alone, with the numbers of the look's own examples where they have any. */
+import type { Leftover, Roll, Server, Standing } from '../../app/roll/schema.ts';
+
+const AT = '2026-11-30T08:00:00.000Z';
+
+/** A 16-digit id that tells tests which server it is. */
+export const idOf = (n: number): string => n.toString(16).padStart(16, '0');
+
+export function server(pid: number, standing: Standing, over: Partial<Server> = {}): Server {
+  return {
+    id: idOf(pid),
+    host: 'local',
+    kind: 'opencode',
+    pid,
+    pids: [pid],
+    identity: { hostId: 'h', bootId: 'b', pidNamespace: 'pid:[1]', pid, startTime: `linux:${pid}` },
+    standing,
+    reasons: ['its owner `node launcher.js`, PID 4000, exited at 07:50', 'no client connected'],
+    checks: [],
+    health: 'ok',
+    healthDetail: null,
+    version: '1.18.33',
+    listening: [{ address: '127.0.0.1', port: 30_000 + (pid % 10_000) }],
+    transport: 'tcp',
+    url: `http://127.0.0.1:${30_000 + (pid % 10_000)}/`,
+    clients: [],
+    busy: 'idle',
+    busySign: 'no tool child',
+    owner: null,
+    processes: [],
+    rssBytes: 131_000_000,
+    memoryBytes: 131_000_000,
+    cpuPercent: 0.1,
+    startedAt: AT,
+    directory: '/srv/shop',
+    command: ['opencode', 'serve'],
+    executable: '/usr/bin/opencode',
+    ownUid: true,
+    duplicates: 1,
+    growing: null,
+    supervised:
+      standing === 'supervised'
+        ? { recordPath: `/state/records/${pid}.json`, keepRunning: false, logPath: null, nonceSeen: true }
+        : null,
+    reap: standing === 'leaked' ? { allowed: 'yes' } : { allowed: 'confirm', why: 'It is not leaked.' },
+    stop: standing === 'supervised' ? { allowed: 'yes' } : { allowed: 'no', why: 'Rollcall did not start it.' },
+    restart: standing === 'supervised' ? { allowed: 'yes' } : { allowed: 'no', why: 'Rollcall did not start it.' },
+    ...over,
+  };
+}
+
+export function leftover(pid: number, rssBytes: number): Leftover {
+  return {
+    id: idOf(pid),
+    host: 'local',
+    kind: 'opencode',
+    pid,
+    identity: { hostId: 'h', bootId: 'b', pidNamespace: 'pid:[1]', pid, startTime: `linux:${pid}` },
+    ofPid: 1234,
+    name: 'bash',
+    command: 'bash -c sleep 600',
+    reasons: ['its server, PID 1234, is gone'],
+    rssBytes,
+    startedAt: AT,
+    directory: null,
+    processes: [],
+    reap: { allowed: 'yes' },
+  };
+}
+
+export function host(name: string, over: Partial<Roll['hosts'][number]> = {}): Roll['hosts'][number] {
+  return {
+    id: `id-${name}`,
+    name,
+    state: 'connected',
+    hostname: name === 'local' ? 'desk' : name,
+    detail: null,
+    lookedAt: AT,
+    counted: 312,
+    partial: null,
+    signalling: { method: 'pidfd', note: 'Signals go through a pidfd.' },
+    cpuPercent: 4.2,
+    memoryTotalBytes: 32_000_000_000,
+    memoryUsedBytes: 8_000_000_000,
+    load1: 0.4,
+    ...over,
+  };
+}
+
+export function session(on: Server, state: 'busy' | 'idle', n: number): Roll['sessions'][number] {
+  return {
+    id: `ses_${n}`,
+    host: on.host,
+    server: on.id,
+    title: `Session ${n}`,
+    directory: null,
+    state,
+    lastActivityAt: AT,
+  };
+}
+
+export function roll(over: Partial<Roll> = {}): Roll {
+  return {
+    version: 1,
+    takenAt: AT,
+    hosts: [host('local')],
+    servers: [],
+    leftovers: [],
+    records: [],
+    sessions: [],
+    alerts: [],
+    tasks: [],
+    timeline: [],
+    startable: [
+      { kind: 'opencode', available: true, detail: '/usr/bin/opencode' },
+      { kind: 't3', available: true, detail: '/usr/bin/t3' },
+      { kind: 'codex', available: false, detail: 'codex was not found on PATH. Install it, then look again.' },
+    ],
+    settings: {
+      reapAsk: 'others',
+      graceSeconds: 120,
+      configPath: '/config/config.json',
+      configProblem: null,
+      statePath: '/state',
+    },
+    ...over,
+  };
+}

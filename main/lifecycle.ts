@@ -1,0 +1,105 @@
+/** The ways the app ends, all through one orderly quit. */
+
+import { plural } from '../app/roll/words.ts';
+import type { QuitReport } from '../app/supervisor/core.ts';
+
+/** How long servers may take to stop, in milliseconds. */
+export const STOP_LIMIT_MS = 10_000;
+/** What the core may need beyond that to let go of its locks and workers, in milliseconds. */
+const RELEASE_MS = 1_500;
+
+/** A person may be asked; a signal or the session's end may not. */
+export type QuitCause = 'person' | 'system';
+
+export interface QuitParts {
+  /** Stops what is not kept running and lets go of everything; see `LocalCore.close`. */
+  close(deadlineMs: number): Promise<QuitReport>;
+  /** Whether the person has to be asked now, since something busy would be stopped. */
+  mustAsk(): boolean;
+  /** Asks; false when the person cancelled. */
+  ask(): Promise<boolean>;
+  /** Takes windows and icon away as soon as quitting is settled, so that it can be seen. */
+  leave(): void;
+  exit(code: number): void;
+  say(text: string): void;
+  readonly stopLimitMs?: number;
+}
+
+type State = 'running' | 'asking' | 'closing' | 'over';
+
+/** One sentence on what quitting did. */
+export function quitSentence(report: QuitReport): string {
+  const parts = [`${plural(report.stopped, 'server')} stopped`];
+  if (report.leftRunning > 0) parts.push(`${report.leftRunning} left running`);
+  if (report.failed.length > 0) parts.push(`not stopped: ${report.failed.join('; ')}`);
+  return `Rollcall has quit: ${parts.join(', ')}.`;
+}
+
+/**
+ * Quitting: asked at most once, bounded, and forced by a second quit. `quit` never rejects.
+ */
+export class Lifecycle {
+  readonly #parts: QuitParts;
+  #state: State = 'running';
+
+  constructor(parts: QuitParts) {
+    this.#parts = parts;
+  }
+
+  /** The app is on its way out: windows may close and nothing may keep it. */
+  get leaving(): boolean {
+    return this.#state === 'closing' || this.#state === 'over';
+  }
+
+  async quit(cause: QuitCause): Promise<void> {
+    if (this.#state === 'over') return;
+    if (this.#state === 'closing') {
+      this.#finish(1, 'Rollcall was ended before its servers had stopped. Start it again to see what is left.');
+      return;
+    }
+    // Asking again for what is already asked is a yes.
+    if (cause === 'person' && this.#state === 'running' && this.#parts.mustAsk()) {
+      this.#state = 'asking';
+      const agreed = await this.#parts.ask();
+      // A second quit may have settled it while the question stood.
+      if (this.#state !== 'asking') return;
+      if (!agreed) {
+        this.#state = 'running';
+        return;
+      }
+    }
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    this.#state = 'closing';
+    this.#parts.leave();
+    const limit = this.#parts.stopLimitMs ?? STOP_LIMIT_MS;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<null>((done) => {
+      timer = setTimeout(() => done(null), limit + RELEASE_MS);
+    });
+    try {
+      const report = await Promise.race([this.#parts.close(limit), late]);
+      if (report === null) {
+        this.#finish(
+          1,
+          `Rollcall has quit, but its servers had not stopped after ${limit / 1000} s. Start it again to see what is left.`,
+        );
+      } else {
+        this.#finish(report.failed.length > 0 ? 1 : 0, quitSentence(report));
+      }
+    } catch (error) {
+      this.#finish(1, `Rollcall has quit, but not in order: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #finish(code: number, sentence: string): void {
+    if (this.#state === 'over') return;
+    this.#state = 'over';
+    this.#parts.say(sentence);
+    this.#parts.exit(code);
+  }
+}

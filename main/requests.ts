@@ -1,0 +1,58 @@
+/** What each request of the window does. */
+import { existsSync } from 'node:fs';
+import type { Paths } from '../app/config/paths.ts';
+import type { Core } from '../app/supervisor/core.ts';
+import type { Handlers } from './ipc.ts';
+import { copyServerUrl, copyText, openFile, openServerUrl } from './open.ts';
+import { quitLabel } from './quit-words.ts';
+
+export interface RequestParts {
+  readonly core: Core;
+  readonly paths: Paths;
+  readonly version: string;
+  readonly home: string;
+  hasTray(): boolean;
+  /** The system's folder chooser; null when the person cancelled. */
+  chooseFolder(start: string | null): Promise<string | null>;
+  quit(): void;
+}
+
+export function requestHandlers(parts: RequestParts): Handlers {
+  const { core, paths } = parts;
+  return {
+    'roll.get': () => core.roll,
+    'command.run': (command) => core.run(command, 'window'),
+    'plan.get': ({ targets }) => core.plan(targets),
+    'log.read': async ({ server }) => {
+      const { path, text, truncated } = await core.readLog(server);
+      return { path, text, truncated };
+    },
+    'log.open': async ({ server }) => openFile((await core.readLog(server)).path, 'log'),
+    'url.open': ({ server }) => openServerUrl(core.roll, server),
+    'url.copy': ({ server }) => copyServerUrl(core.roll, server),
+    'text.copy': ({ text }) => copyText(text),
+    'folder.choose': async ({ start }) => ({
+      path: await parts.chooseFolder(start !== null && existsSync(start) ? start : null),
+    }),
+    'config.open': () => openFile(core.roll.settings.configPath, 'configuration file'),
+    'app.info': () => ({
+      version: parts.version,
+      platform: process.platform,
+      home: parts.home,
+      hasTray: parts.hasTray(),
+      quitLabel: quitLabel(core.roll),
+      dataFolders: [
+        { label: 'Configuration', path: paths.configDir },
+        { label: 'Records', path: paths.recordsDir },
+        { label: 'Audit', path: paths.auditFile },
+        { label: 'Logs', path: paths.logsDir },
+        { label: 'Set aside', path: paths.setAsideDir },
+      ],
+    }),
+    'app.quit': () => {
+      // After the answer has left, or the window would see its request fail.
+      setImmediate(() => parts.quit());
+      return { ok: true };
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/** From the first line of the app to its desktop. */
+import { mkdirSync } from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { app, Menu, nativeTheme } from 'electron';
+import { type Paths, resolvePaths } from '../app/config/paths.ts';
+import type { WriterLock } from '../app/control/writer-lock.ts';
+import type { LocalCore } from '../app/supervisor/core.ts';
+import { declareScheme } from './app-scheme.ts';
+import { judgeChromiumLock } from './chromium-lock.ts';
+import { openDesktop } from './desktop.ts';
+import { claimWriter } from './single-instance.ts';
+
+export interface AppParts {
+  /** Opens the supervisor of this process; it owns the lock from then on and releases it when it closes. */
+  openCore(context: { readonly paths: Paths; readonly lock: WriterLock; readonly version: string }): Promise<LocalCore>;
+  /** Folder of the bundles. */
+  readonly out: string;
+}
+
+const THEMES = ['light', 'dark', 'system'] as const;
+
+/**
+ * Starts the app. Everything up to the writer's lock happens before Electron is ready; a second launch never gets
+ * further than showing the first one's window.
+ *
+ * @throws whatever keeps it from starting, one sentence for the person in `message`
+ */
+export async function runApp(parts: AppParts): Promise<void> {
+  const paths = resolvePaths({
+    env: process.env,
+    platform: process.platform,
+    uid: process.getuid?.() ?? null,
+    home: homedir(),
+  });
+  mkdirSync(paths.userData, { recursive: true, mode: 0o700 });
+  app.setPath('userData', paths.userData);
+  app.setPath('sessionData', paths.userData);
+  declareScheme();
+  app.enableSandbox();
+  const theme = THEMES.find((one) => one === process.env['ROLLCALL_THEME']);
+  if (theme !== undefined) nativeTheme.themeSource = theme;
+  // The system's menu bar has nothing for this window; macOS needs one for copy and paste.
+  if (process.platform !== 'darwin') Menu.setApplicationMenu(null);
+
+  const version = app.getVersion();
+  const claim = await claimWriter({ ...paths, version });
+  if (!claim.first) {
+    console.log(claim.message);
+    app.exit(claim.exitCode);
+    return;
+  }
+  if (claim.lock.warning !== null) console.error(`rollcall: ${claim.lock.warning}`);
+  const left = judgeChromiumLock(paths.userData, hostname());
+  if (left !== null) console.error(`rollcall: ${left}`);
+
+  await app.whenReady();
+  const core = await parts.openCore({ paths, lock: claim.lock, version });
+  await openDesktop({ core, paths, version, out: parts.out, showWindow: process.argv.includes('--show') });
+}

@@ -1,0 +1,167 @@
+/** The part of the tray menu that lists hosts and their servers. */
+import type { HostEntry, Roll, Server } from '../app/roll/schema.ts';
+import {
+  byTrouble,
+  formatBytes,
+  hostHeadline,
+  pathTail,
+  plural,
+  serverLabel,
+  standingSign,
+} from '../app/roll/words.ts';
+import { SEPARATOR, showing, type TrayItem } from './tray-model.ts';
+import { menuLabel } from './tray-text.ts';
+
+/** A submenu that would list more servers than this ends with one item that shows all. */
+export const LISTED_LIMIT = 12;
+
+/** How long a host may stay silent before that is a fault, in milliseconds. */
+export const SILENCE_LIMIT_MS = 60_000;
+
+const ACTING: Readonly<Record<Roll['tasks'][number]['act'], string>> = {
+  start: 'starting…',
+  stop: 'stopping…',
+  restart: 'restarting…',
+  reap: 'reaping…',
+};
+
+/** What is under way for a row: `stopping…`; null when nothing is. */
+export function underWay(roll: Pick<Roll, 'tasks'>, id: string): string | null {
+  const task = roll.tasks.find(
+    (one) => one.state === 'running' && one.rows.some((row) => row.id === id && row.outcome === null),
+  );
+  return task === undefined ? null : ACTING[task.act];
+}
+
+/** Its clock time as people on this machine read it, to the minute: `14:31`. */
+export function minuteTime(iso: string): string {
+  const at = new Date(iso);
+  return `${String(at.getHours()).padStart(2, '0')}:${String(at.getMinutes()).padStart(2, '0')}`;
+}
+
+/** The host stays silent and Rollcall cannot do its work there without the person. */
+export function hostIsFaulty(host: HostEntry, takenAt: string): boolean {
+  if (host.state === 'failed') return true;
+  if (host.state !== 'reconnecting' || host.lookedAt === null) return false;
+  return Date.parse(takenAt) - Date.parse(host.lookedAt) >= SILENCE_LIMIT_MS;
+}
+
+/** What a row says after its name: what is under way, else what matters for its standing. */
+function remark(roll: Roll, server: Server): string | null {
+  const acting = underWay(roll, server.id);
+  if (acting !== null) return acting;
+  switch (server.standing) {
+    case 'leaked':
+    case 'suspect':
+      return formatBytes(server.memoryBytes).text;
+    case 'owned':
+      return server.owner === null ? null : `${server.owner.label}’s`;
+    default: {
+      const sessions = roll.sessions.filter((one) => one.server === server.id && one.state === 'busy').length;
+      if (sessions > 0) return `${sessions} busy`;
+      return server.busy === 'busy' ? 'busy' : null;
+    }
+  }
+}
+
+function joined(name: string, rest: string | null): string {
+  return rest === null ? name : `${name}, ${rest}`;
+}
+
+/**
+ * A line for each server of one host. Directories are left out unless two would read the same; the PID is added
+ * where even the directory does not tell them apart.
+ */
+export function serverLines(roll: Roll, servers: readonly Server[]): readonly string[] {
+  const names = [
+    (server: Server) => serverName(server),
+    (server: Server) =>
+      server.directory === null ? serverName(server) : `${serverName(server)} in ${pathTail(server.directory)}`,
+    (server: Server) => `${serverName(server)}, PID ${server.pid}`,
+  ];
+  const lines = (name: (server: Server) => string): string[] =>
+    servers.map((server) => `${standingSign(server.standing)} ${joined(name(server), remark(roll, server))}`);
+  const variants = names.map(lines);
+  const twice = (all: readonly string[], line: string | undefined): boolean =>
+    all.filter((other) => other === line).length > 1;
+  return servers.map((_, index) => {
+    const chosen = variants.find((all) => !twice(all, all[index])) ?? variants.at(-1) ?? [];
+    return menuLabel(chosen[index] ?? '');
+  });
+}
+
+/** `codex stdio` is a name in the list, where a column tells it; the menu has `codex, Zed’s`. */
+function serverName(server: Server): string {
+  return server.listening.length === 0 ? server.kind : serverLabel(server);
+}
+
+function serverItems(roll: Roll, server: Server): readonly TrayItem[] {
+  const idle = underWay(roll, server.id) === null;
+  const select = (dialog: 'none' | 'plan-server' | 'stop-server'): TrayItem & { type: 'act' } => ({
+    type: 'act',
+    label: '',
+    enabled: true,
+    on: showing({ server: server.id, dialog }),
+  });
+  const items: TrayItem[] = [{ ...select('none'), label: 'Show' }];
+  if (server.url !== null) {
+    items.push({ type: 'act', label: 'Open in browser', enabled: true, on: { act: 'open-url', server: server.id } });
+    items.push({ type: 'act', label: 'Copy URL', enabled: true, on: { act: 'copy-url', server: server.id } });
+  }
+  items.push(SEPARATOR);
+  if (server.standing === 'supervised') {
+    items.push({ ...select('none'), label: 'Restart…', enabled: idle && server.restart.allowed !== 'no' });
+    items.push({ ...select('stop-server'), label: 'Stop…', enabled: idle && server.stop.allowed !== 'no' });
+  } else {
+    items.push({ ...select('plan-server'), label: 'Reap…', enabled: idle && server.reap.allowed !== 'no' });
+  }
+  return items;
+}
+
+function hostLabel(roll: Roll, host: HostEntry): string {
+  if (hostIsFaulty(host, roll.takenAt)) {
+    return `▲ ${host.name}, ${host.state === 'failed' ? 'failed' : 'no answer'}`;
+  }
+  switch (host.state) {
+    case 'connected':
+      return roll.servers.some((server) => server.host === host.name)
+        ? hostHeadline(roll, host.name)
+        : `${host.name}, no servers`;
+    case 'disconnected':
+      return `${host.name}, not connected`;
+    case 'unsupported':
+      return `${host.name}, not supported`;
+    default:
+      return `${host.name}, ${host.state}`;
+  }
+}
+
+/** The submenu of one host: its servers, leaked first, then by memory. */
+export function hostItem(roll: Roll, host: HostEntry): TrayItem {
+  const label = menuLabel(hostLabel(roll, host));
+  const servers = roll.servers.filter((server) => server.host === host.name).sort(byTrouble);
+  if (hostIsFaulty(host, roll.takenAt)) {
+    const items: TrayItem[] = [
+      { type: 'act', label: 'Try now', enabled: true, on: { act: 'run', command: { command: 'look' } } },
+    ];
+    if (host.lookedAt !== null) {
+      items.push(SEPARATOR, {
+        type: 'text',
+        label: menuLabel(`as of ${minuteTime(host.lookedAt)}: ${plural(servers.length, 'server')}`),
+      });
+    }
+    return { type: 'menu', label, items };
+  }
+  if (servers.length === 0) return { type: 'text', label };
+  const shown = servers.length > LISTED_LIMIT ? servers.slice(0, LISTED_LIMIT) : servers;
+  const lines = serverLines(roll, shown);
+  const items: TrayItem[] = shown.map((server, index) => ({
+    type: 'menu',
+    label: lines[index] ?? '',
+    items: serverItems(roll, server),
+  }));
+  if (shown.length < servers.length) {
+    items.push({ type: 'act', label: `Show all ${servers.length}…`, enabled: true, on: showing({}) });
+  }
+  return { type: 'menu', label, items };
+}
