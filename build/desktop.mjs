@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -31,9 +32,16 @@ export async function endChild(child, ms = END_MS) {
   clearTimeout(timer);
 }
 
-/** Starts a program that announces itself with one line on descriptor 3. */
+/** util-linux's setpriv makes the kernel end a child when we are killed without a chance to do it ourselves. */
+const SETPRIV = '/usr/bin/setpriv';
+
+/**
+ * Starts a program that announces itself with one line on descriptor 3. It gets a session of its own: Ctrl-C in the
+ * terminal must not take the display away before the app has quit.
+ */
 function startAnnounced(program, args, env) {
-  const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
+  const words = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'TERM', '--', program, ...args] : [program, ...args];
+  const child = spawn(words[0], words.slice(1), { env, detached: true, stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (chunk) => {
     errors = (errors + chunk).slice(-4000);
@@ -127,5 +135,16 @@ export async function startBus(env = process.env) {
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;
+  }
+}
+
+/** Calls each of these one after the other; one that fails is told and does not keep the rest from their turn. */
+export async function endInOrder(ends) {
+  for (const end of ends) {
+    try {
+      await end();
+    } catch (error) {
+      console.error(error);
+    }
   }
 }

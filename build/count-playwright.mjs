@@ -1,0 +1,33 @@
+// A Playwright reporter that writes how many tests passed, failed and were skipped to the file ROLLCALL_COUNTS names.
+import { writeFileSync } from 'node:fs';
+
+export default class CountPlaywright {
+  #suite;
+  #errors = [];
+
+  printsToStdio() {
+    return false;
+  }
+
+  onBegin(_config, suite) {
+    this.#suite = suite;
+  }
+
+  onError(error) {
+    this.#errors.push(`outside any test: ${error.message ?? error.value ?? 'unknown error'}`);
+  }
+
+  onEnd() {
+    const counts = { passed: 0, failed: [...this.#errors], skipped: [] };
+    for (const test of this.#suite?.allTests() ?? []) {
+      const title = test.titlePath().filter(Boolean).join(' > ');
+      const outcome = test.outcome();
+      if (outcome === 'expected') counts.passed += 1;
+      else if (outcome === 'skipped') {
+        const reason = test.annotations.find((item) => item.description)?.description ?? 'no reason given';
+        counts.skipped.push({ title, reason });
+      } else counts.failed.push(title);
+    }
+    writeFileSync(process.env.ROLLCALL_COUNTS, JSON.stringify(counts));
+  }
+}

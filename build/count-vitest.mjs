@@ -1,0 +1,21 @@
+// A vitest reporter that writes how many tests passed, failed and were skipped to the file ROLLCALL_COUNTS names.
+import { writeFileSync } from 'node:fs';
+
+export default class CountVitest {
+  onTestRunEnd(modules, unhandledErrors) {
+    const counts = { passed: 0, failed: [], skipped: [] };
+    for (const module of modules) {
+      // A file that cannot even be loaded has no tests to count.
+      for (const error of module.errors()) counts.failed.push(`${module.relativeModuleId}: ${error.message}`);
+      for (const test of module.children.allTests()) {
+        const { state, note } = test.result();
+        const title = `${module.relativeModuleId} > ${test.fullName}`;
+        if (state === 'passed') counts.passed += 1;
+        else if (state === 'skipped') counts.skipped.push({ title, reason: note ?? 'no reason given' });
+        else counts.failed.push(title);
+      }
+    }
+    for (const error of unhandledErrors) counts.failed.push(`outside any test: ${error.message}`);
+    writeFileSync(process.env.ROLLCALL_COUNTS, JSON.stringify(counts));
+  }
+}
