@@ -1,0 +1,171 @@
+import type { Evidence, Observer, ProcessIdentity } from '../../identity/identity.ts';
+import type { ProcessInfo } from '../host.ts';
+import type { Libc } from './libc.ts';
+import { namespaceId } from './observer.ts';
+import { openPidfd } from './pidfd.ts';
+import { type Entry, livePath, type ProcessTable, TICKS_PER_SECOND } from './process-table.ts';
+import { hashArgv } from './procfs/argv.ts';
+import { leafCgroup } from './procfs/cgroup.ts';
+import type { ProcReader } from './procfs/read.ts';
+import { isFinished, type ProcStat } from './procfs/stat.ts';
+import { parsePss, parseStatus } from './procfs/status.ts';
+
+/** PSS makes the kernel walk every page of the process, so it is read anew only after this long. */
+const PSS_LIFETIME_MS = 10_000;
+
+interface Remembered {
+  readonly startTicks: string;
+  readonly startedAt: number;
+  readonly cpuTicks: number;
+  readonly cpuAt: number;
+  readonly pss: { readonly bytes: number | null; readonly at: number } | null;
+}
+
+export interface Detail {
+  readonly info: ProcessInfo;
+  /** What of it could not be read; null when everything was. */
+  readonly gap: string | null;
+}
+
+/** Reads everything of one process that a look tells, and remembers what the next look needs for differences. */
+export class DetailReader {
+  readonly #reader: ProcReader;
+  readonly #observer: Observer;
+  readonly #libc: Libc | null;
+  #remembered = new Map<number, Remembered>();
+  #pidfdIds = new Map<number, string>();
+
+  constructor(reader: ProcReader, observer: Observer, libc: Libc | null) {
+    this.#reader = reader;
+    this.#observer = observer;
+    this.#libc = libc;
+  }
+
+  /**
+   * Details of a process of the table; null when it has vanished meanwhile.
+   *
+   * The pidfd is opened first and the table's entry read again after it, so that identity and details are of the
+   * process behind that pidfd even if its number has come round within one tick.
+   */
+  read(
+    pid: number,
+    table: ProcessTable,
+    clock: { readonly now: number; readonly uptime: number },
+    wantPss: boolean,
+  ): Detail | null {
+    const opened = this.#libc === null ? null : openPidfd(this.#libc, pid);
+    if (opened?.opened === false && opened.reason === 'absent') return null;
+    const pidfd = opened?.opened === true ? opened.pidfd : null;
+    try {
+      const pidfdId = pidfd?.id() ?? null;
+      if (pidfdId !== null && this.#pidfdIds.get(pid) !== pidfdId) {
+        // Another process, or the first sight of it: nothing known under this number may be kept.
+        table.forget(pid);
+        this.#remembered.delete(pid);
+        this.#pidfdIds.set(pid, pidfdId);
+      }
+      table.reread(pid);
+      const entry = table.entries.get(pid);
+      if (entry === undefined) return null;
+      const detail = this.#describe(entry, pidfdId, clock, wantPss);
+      if (pidfd?.hasExited() === true && !isFinished(entry.stat)) return null;
+      return detail;
+    } finally {
+      pidfd?.close();
+    }
+  }
+
+  /** Drops what is remembered of processes that are no longer of interest. */
+  keepOnly(pids: ReadonlySet<number>): void {
+    for (const pid of this.#remembered.keys()) if (!pids.has(pid)) this.#remembered.delete(pid);
+    for (const pid of this.#pidfdIds.keys()) if (!pids.has(pid)) this.#pidfdIds.delete(pid);
+  }
+
+  #describe(
+    entry: Entry,
+    pidfdId: string | null,
+    clock: { readonly now: number; readonly uptime: number },
+    wantPss: boolean,
+  ): Detail {
+    const { stat } = entry;
+    const path = livePath(this.#reader, stat);
+    const gaps: string[] = [];
+    const status = this.#reader.text(stat.pid, 'status');
+    const parsed = status.ok ? parseStatus(status.value) : null;
+    const executable = this.#reader.executable(stat.pid, path);
+    const cwd = this.#reader.link(stat.pid, `${path}cwd`);
+    const cgroup = this.#reader.text(stat.pid, 'cgroup');
+    const namespace = this.#reader.link(stat.pid, 'ns/pid');
+    for (const read of [status, executable, cwd, cgroup]) {
+      if (!read.ok && read.reason !== 'vanished') gaps.push(read.why);
+    }
+    if (entry.rawArgv === null && !stat.kernelThread) gaps.push('its arguments could not be read');
+    const remembered = this.#remember(stat, clock, wantPss);
+    const { startTicks } = stat;
+    const identity: ProcessIdentity = {
+      ...this.#observer,
+      pid: stat.pid,
+      startTime: `linux:${startTicks}`,
+      ...(pidfdId === null ? {} : { pidfdId }),
+    };
+    const evidence: Evidence = {
+      executable: executable.ok ? executable.value : null,
+      argvHash: entry.rawArgv === null ? null : hashArgv(entry.rawArgv),
+    };
+    const info: ProcessInfo = {
+      identity,
+      pid: stat.pid,
+      ppid: stat.ppid,
+      pgrp: stat.pgrp,
+      session: stat.session,
+      tty: stat.tty,
+      tpgid: stat.tpgid,
+      state: stat.state,
+      threads: stat.threads,
+      startTime: identity.startTime,
+      startedAt: remembered.startedAt,
+      comm: stat.comm,
+      argv: entry.argv,
+      argvHash: evidence.argvHash,
+      executable: evidence.executable,
+      cwd: cwd.ok ? cwd.value : null,
+      uid: parsed?.realUid ?? null,
+      rssBytes: parsed?.rssBytes ?? 0,
+      pssBytes: remembered.pss?.bytes ?? null,
+      cpuPercent: remembered.cpuPercent,
+      ignoresHangup: parsed?.ignoresHangup ?? null,
+      cgroup: cgroup.ok ? leafCgroup(cgroup.value) : null,
+      ownPidNamespace: namespace.ok ? namespaceId(namespace.value) : null,
+      marks: entry.marks,
+    };
+    return { info, gap: gaps.length === 0 ? null : gaps.join('; ') };
+  }
+
+  #remember(
+    stat: ProcStat,
+    clock: { readonly now: number; readonly uptime: number },
+    wantPss: boolean,
+  ): Remembered & { readonly cpuPercent: number | null } {
+    const known = this.#remembered.get(stat.pid);
+    const before = known?.startTicks === stat.startTicks ? known : undefined;
+    const elapsed = before === undefined ? 0 : (clock.uptime - before.cpuAt) * TICKS_PER_SECOND;
+    const cpuPercent =
+      before === undefined || elapsed <= 0 ? null : (100 * (stat.cpuTicks - before.cpuTicks)) / elapsed;
+    let pss = before?.pss ?? null;
+    if (wantPss && (pss === null || clock.now - pss.at >= PSS_LIFETIME_MS)) {
+      const rollup = this.#reader.text(stat.pid, 'smaps_rollup');
+      pss = { bytes: rollup.ok ? parsePss(rollup.value) : null, at: clock.now };
+    }
+    const age = clock.uptime - Number(stat.startTicks) / TICKS_PER_SECOND;
+    const remembered: Remembered = {
+      startTicks: stat.startTicks,
+      // Worked out once: a clock that is set must not make a process look younger or older from look to look.
+      startedAt: before?.startedAt ?? Math.round(clock.now - age * 1000),
+      cpuTicks: stat.cpuTicks,
+      cpuAt: clock.uptime,
+      pss,
+    };
+    this.#remembered.set(stat.pid, remembered);
+    return { ...remembered, cpuPercent };
+  }
+}

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ProcessRef, Verdict } from '../../identity/identity.ts';
+import type { HeldProcess, Signal, SignalOutcome } from '../host.ts';
+import type { ExitWatcher } from './exit-watcher.ts';
+import type { Libc } from './libc.ts';
+import { openPidfd, type Pidfd } from './pidfd.ts';
+import type { Verifier } from './verify.ts';
+
+/** Between two verifications where no event tells of an exit. */
+const POLL_MS = 100;
+
+const GONE: ReadonlySet<Verdict['verdict']> = new Set(['gone', 'zombie', 'reused']);
+
+/** No process of ours could be signalled with the kernel's own refusal as the reason. */
+function notSent(why: string): SignalOutcome {
+  return { sent: false, verdict: { verdict: 'unknown', why } };
+}
+
+/**
+ * A grip by pidfd (DESIGN rule 4.5): the pidfd is opened first, what stands at the number is read after it, the
+ * pidfd is asked whether its process still lives, and only then the signal goes through that same pidfd. Between
+ * the reading and the signal the process may die, never be another one.
+ */
+export class PidfdHold implements HeldProcess {
+  readonly ref: ProcessRef;
+  readonly #verifier: Verifier;
+  readonly #watcher: ExitWatcher;
+  readonly #libc: Libc;
+  #pidfd: Pidfd | null;
+
+  constructor(ref: ProcessRef, verifier: Verifier, watcher: ExitWatcher, libc: Libc) {
+    this.ref = ref;
+    this.#verifier = verifier;
+    this.#watcher = watcher;
+    this.#libc = libc;
+    // A number that may not be a target is not even looked up.
+    const opened = verifier.refuse(ref.identity.pid) === null ? openPidfd(libc, ref.identity.pid) : null;
+    this.#pidfd = opened?.opened === true ? opened.pidfd : null;
+  }
+
+  async verify(): Promise<Verdict> {
+    return this.#verify();
+  }
+
+  async signal(signal: Signal): Promise<SignalOutcome> {
+    const verdict = this.#verify();
+    if (verdict.verdict !== 'same') return { sent: false, verdict };
+    if (this.#pidfd === null) return notSent('no kernel handle on it could be had');
+    const error = this.#pidfd.send(signal);
+    if (error === null) return { sent: true };
+    if (error === 'ESRCH')
+      return { sent: false, verdict: { verdict: 'gone', why: 'it exited just before the signal' } };
+    return notSent(`the kernel refused the signal: ${error}`);
+  }
+
+  async exited(timeoutMs: number): Promise<boolean> {
+    if (GONE.has(this.#verify().verdict)) return true;
+    const own = this.#pidfd === null ? null : openPidfd(this.#libc, this.ref.identity.pid);
+    if (own?.opened !== true) return pollExit(() => this.#verify(), timeoutMs);
+    // The watcher closes its pidfd, so it gets one of its own; that it is the same process is checked after opening.
+    const verdict = this.#verifier.verifyHeld(this.ref, own.pidfd);
+    if (verdict === null || GONE.has(verdict.verdict)) {
+      own.pidfd.close();
+      return true;
+    }
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        cancel();
+        resolve(false);
+      }, timeoutMs);
+      const cancel = this.#watcher.watch(own.pidfd, () => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  }
+
+  release(): void {
+    this.#pidfd?.close();
+    this.#pidfd = null;
+  }
+
+  #verify(): Verdict {
+    const held = this.#pidfd === null ? null : this.#verifier.verifyHeld(this.ref, this.#pidfd);
+    // Without a handle, or when its process has exited, the number itself is looked at; that can never say `same`
+    // of another process, and a signal needs the handle.
+    return held ?? this.#verifier.verify(this.ref);
+  }
+}
+
+/** Where pidfds cannot be had: each signal follows a fresh verification in the same turn; a small window remains. */
+export class VerifyingHold implements HeldProcess {
+  readonly ref: ProcessRef;
+  readonly #verifier: Verifier;
+
+  constructor(ref: ProcessRef, verifier: Verifier) {
+    this.ref = ref;
+    this.#verifier = verifier;
+  }
+
+  async verify(): Promise<Verdict> {
+    return this.#verifier.verify(this.ref);
+  }
+
+  async signal(signal: Signal): Promise<SignalOutcome> {
+    const verdict = this.#verifier.verify(this.ref);
+    if (verdict.verdict !== 'same') return { sent: false, verdict };
+    try {
+      process.kill(this.ref.identity.pid, signal);
+      return { sent: true };
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      if (code === 'ESRCH')
+        return { sent: false, verdict: { verdict: 'gone', why: 'it exited just before the signal' } };
+      return notSent(`the system refused the signal: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async exited(timeoutMs: number): Promise<boolean> {
+    return pollExit(() => this.#verifier.verify(this.ref), timeoutMs);
+  }
+
+  /** Nothing is held. */
+  release(): void {
+    return;
+  }
+}
+
+async function pollExit(verify: () => Verdict, timeoutMs: number): Promise<boolean> {
+  const until = performance.now() + timeoutMs;
+  for (;;) {
+    if (GONE.has(verify().verdict)) return true;
+    const left = until - performance.now();
+    if (left <= 0) return false;
+    await delay(Math.min(POLL_MS, left));
+  }
+}

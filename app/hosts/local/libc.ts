@@ -1,0 +1,152 @@
+/**
+ * The few Linux calls that Node lacks, through koffi. Loaded on first use and only on Linux; where it cannot be
+ * loaded the reason is kept, and the host says how it signals without it.
+ */
+export interface Libc {
+  /** A pidfd, or the name of the error: `ESRCH`, `EINVAL`, `ENOENT`, `EPERM`, `ENOSYS`, `EMFILE`. */
+  pidfdOpen(pid: number): { readonly fd: number } | { readonly error: string };
+  /** Null when sent, else the name of the error. */
+  pidfdSendSignal(fd: number, signal: number): string | null;
+  /** Whether the process behind a pidfd has exited (a zombie has). */
+  hasExited(pidfd: number): boolean;
+  /** Marks every descriptor from 3 up close-on-exec. Null when done, else the name of the error. */
+  closeAllOnExec(): string | null;
+  epollCreate(): number;
+  epollAdd(epoll: number, fd: number): string | null;
+  epollRemove(epoll: number, fd: number): void;
+  /** Resolves with the descriptors that are ready, without end of waiting. Holds one pool thread while pending. */
+  epollWait(epoll: number): Promise<number[]>;
+  eventfd(): number;
+  eventfdWake(fd: number): void;
+}
+
+export type LibcLoad =
+  | { readonly loaded: true; readonly libc: Libc }
+  | { readonly loaded: false; readonly why: string };
+
+/** System call numbers shared by every architecture since Linux 5.1 (asm-generic/unistd.h). */
+const SYS = { pidfdSendSignal: 424, pidfdOpen: 434, closeRange: 436 } as const;
+const CLOSE_RANGE_CLOEXEC = 4;
+const CLOEXEC = 0o2000000;
+const POLLIN = 1;
+const EPOLLIN = 1;
+const EPOLL_CTL_ADD = 1;
+const EPOLL_CTL_DEL = 2;
+const FIRST_UNSHARED_FD = 3;
+const EVERY_FD = 0xffff_ffff;
+const EVENTS_AT_ONCE = 64;
+
+interface EpollEvent {
+  events: number;
+  data: number | bigint;
+}
+interface PollFd {
+  fd: number;
+  events: number;
+  revents: number;
+}
+
+let load: Promise<LibcLoad> | null = null;
+
+/** Loads the calls once per thread. Never rejects. */
+export function loadLibc(): Promise<LibcLoad> {
+  load ??=
+    process.platform === 'linux' ? bind() : Promise.resolve({ loaded: false, why: 'pidfds exist on Linux only' });
+  return load;
+}
+
+async function bind(): Promise<LibcLoad> {
+  try {
+    const { default: koffi } = await import('koffi');
+    return { loaded: true, libc: bindings(koffi) };
+  } catch (error) {
+    return {
+      loaded: false,
+      why: `the system library could not be bound: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}
+
+type Koffi = typeof import('koffi')['default'];
+
+function bindings(koffi: Koffi): Libc {
+  const library = koffi.load(null);
+  // syscall(2) is variadic; each use is declared with the fixed arguments it has.
+  const open = library.func('syscall', 'long', ['long', 'int', 'uint']) as (
+    n: number,
+    pid: number,
+    flags: number,
+  ) => number;
+  const send = library.func('syscall', 'long', ['long', 'int', 'int', 'void *', 'uint']) as (
+    n: number,
+    fd: number,
+    signal: number,
+    info: null,
+    flags: number,
+  ) => number;
+  const closeRange = library.func('syscall', 'long', ['long', 'uint', 'uint', 'uint']) as (
+    n: number,
+    first: number,
+    last: number,
+    flags: number,
+  ) => number;
+  const pollFd = koffi.struct({ fd: 'int', events: 'short', revents: 'short' });
+  const poll = library.func('poll', 'int', [koffi.inout(koffi.pointer(pollFd)), 'ulong', 'int']) as (
+    fds: PollFd[],
+    count: number,
+    timeout: number,
+  ) => number;
+  // The kernel packs this struct on x86-64 only (eventpoll.h, EPOLL_PACKED).
+  const epollEvent = (process.arch === 'x64' ? koffi.pack : koffi.struct)({ events: 'uint32_t', data: 'uint64_t' });
+  const create = library.func('epoll_create1', 'int', ['int']) as (flags: number) => number;
+  const control = library.func('epoll_ctl', 'int', ['int', 'int', 'int', koffi.pointer(epollEvent)]) as (
+    epoll: number,
+    operation: number,
+    fd: number,
+    event: EpollEvent,
+  ) => number;
+  const wait = library.func('epoll_wait', 'int', ['int', koffi.out(koffi.pointer(epollEvent)), 'int', 'int']);
+  const newEventfd = library.func('eventfd', 'int', ['uint', 'int']) as (initial: number, flags: number) => number;
+  const write = library.func('write', 'long', ['int', 'void *', 'size_t']) as (
+    fd: number,
+    data: Buffer,
+    size: number,
+  ) => number;
+
+  const names = new Map(Object.entries(koffi.os.errno).map(([name, value]) => [value, name]));
+  const errorName = (): string => names.get(koffi.errno()) ?? `errno ${koffi.errno()}`;
+
+  return {
+    pidfdOpen(pid) {
+      const fd = Number(open(SYS.pidfdOpen, pid, 0));
+      return fd < 0 ? { error: errorName() } : { fd };
+    },
+    pidfdSendSignal: (fd, signal) => (Number(send(SYS.pidfdSendSignal, fd, signal, null, 0)) < 0 ? errorName() : null),
+    hasExited(pidfd) {
+      const fds = [{ fd: pidfd, events: POLLIN, revents: 0 }];
+      return poll(fds, 1, 0) > 0;
+    },
+    closeAllOnExec: () =>
+      Number(closeRange(SYS.closeRange, FIRST_UNSHARED_FD, EVERY_FD, CLOSE_RANGE_CLOEXEC)) < 0 ? errorName() : null,
+    epollCreate: () => create(CLOEXEC),
+    epollAdd: (epoll, fd) =>
+      control(epoll, EPOLL_CTL_ADD, fd, { events: EPOLLIN, data: fd }) < 0 ? errorName() : null,
+    epollRemove(epoll, fd) {
+      control(epoll, EPOLL_CTL_DEL, fd, { events: 0, data: 0 });
+    },
+    epollWait: (epoll) =>
+      new Promise((resolve) => {
+        const events: EpollEvent[] = Array.from({ length: EVENTS_AT_ONCE }, () => ({ events: 0, data: 0 }));
+        wait.async(epoll, events, EVENTS_AT_ONCE, -1, (_error: unknown, count: number) => {
+          // A wait cut short by a signal reports no events; the caller waits again.
+          resolve(events.slice(0, Math.max(0, Number(count) || 0)).map((event) => Number(event.data)));
+        });
+      }),
+    eventfd: () => newEventfd(0, CLOEXEC),
+    eventfdWake(fd) {
+      const one = Buffer.alloc(8);
+      one.writeBigUInt64LE(1n); // any non-zero count wakes, so its byte order does not matter
+      write(fd, one, one.length);
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import type { Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
+import type { HeldProcess, Host, Look, LookRequest, MachineLine, ProcessInfo, Spawned, SpawnRequest } from '../host.ts';
+import { ExitWatcher } from './exit-watcher.ts';
+import { PidfdHold, VerifyingHold } from './hold.ts';
+import { type Libc, loadLibc } from './libc.ts';
+import { type Looker, REAL_PROC } from './looker.ts';
+import { machineReader } from './machine.ts';
+import { linuxObserver } from './observer.ts';
+import { openPidfd, pidfdTrouble } from './pidfd.ts';
+import { spawnDetached } from './spawn.ts';
+import { Verifier } from './verify.ts';
+
+export interface LocalHostOptions {
+  readonly looker: Looker;
+  /** Rollcall's state folder; a host id is kept in it where the machine has none. */
+  readonly stateDir: string;
+  /** Another process table, in tests. */
+  readonly procRoot?: string;
+  /** False to do without pidfds although they work; for tests of what stands in for them. */
+  readonly usePidfds?: boolean;
+}
+
+/** Where no event tells of an exit. */
+const POLL_MS = 1000;
+
+const GONE: ReadonlySet<Verdict['verdict']> = new Set(['gone', 'zombie', 'reused']);
+
+/** This machine, on Linux. */
+class LocalHost implements Host {
+  readonly name = 'local';
+  readonly signalling: Host['signalling'];
+  readonly #looker: Looker;
+  readonly #observer: Observer;
+  readonly #verifier: Verifier;
+  readonly #libc: Libc | null;
+  readonly #watcher: ExitWatcher | null;
+  readonly #machine = machineReader();
+  readonly #polls = new Set<NodeJS.Timeout>();
+
+  constructor(
+    looker: Looker,
+    observer: Observer,
+    place: { readonly procRoot: string; readonly ownUid: number },
+    libc: Libc | null,
+    trouble: string | null,
+  ) {
+    this.#looker = looker;
+    this.#observer = observer;
+    this.#libc = libc;
+    this.#verifier = new Verifier({ observer, libc, ...place });
+    this.#watcher = libc === null ? null : new ExitWatcher(libc);
+    this.signalling =
+      libc === null
+        ? {
+            method: 'verify-then-kill',
+            note: `Each signal follows a fresh check of the process, with a moment between the two: ${trouble ?? 'no pidfds'}.`,
+          }
+        : { method: 'pidfd', note: 'Signals go through a kernel handle on the very process that was checked.' };
+  }
+
+  async observer(): Promise<Observer> {
+    return this.#observer;
+  }
+
+  look(request: LookRequest): Promise<Look> {
+    return this.#looker.look({ ...request, ownPids: [...new Set([process.pid, ...request.ownPids])] });
+  }
+
+  machine(): Promise<MachineLine> {
+    return this.#machine();
+  }
+
+  inspect(pid: number): Promise<ProcessInfo | null> {
+    return this.#looker.inspect(pid);
+  }
+
+  portHolder(port: number): Promise<ProcessInfo | 'unreadable' | null> {
+    return this.#looker.portHolder(port);
+  }
+
+  async verify(ref: ProcessRef): Promise<Verdict> {
+    return this.#verifier.verify(ref);
+  }
+
+  async hold(ref: ProcessRef): Promise<HeldProcess> {
+    return this.#libc === null || this.#watcher === null
+      ? new VerifyingHold(ref, this.#verifier)
+      : new PidfdHold(ref, this.#verifier, this.#watcher, this.#libc);
+  }
+
+  watchExit(ref: ProcessRef, onExit: () => void): () => void {
+    const opened =
+      this.#libc === null || this.#verifier.refuse(ref.identity.pid) !== null
+        ? null
+        : openPidfd(this.#libc, ref.identity.pid);
+    if (opened?.opened === true && this.#watcher !== null) {
+      if (this.#verifier.verifyHeld(ref, opened.pidfd)?.verdict === 'same') {
+        return this.#watcher.watch(opened.pidfd, onExit);
+      }
+      opened.pidfd.close();
+    }
+    return this.#pollExit(ref, onExit);
+  }
+
+  spawn(request: SpawnRequest): Promise<Spawned> {
+    return spawnDetached(request, this.#libc, (pid) => this.#verifier.capture(pid));
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#polls) clearTimeout(timer);
+    this.#polls.clear();
+    await Promise.all([this.#watcher?.close(), this.#looker.close()]);
+  }
+
+  /** Also for a process that is gone already: the answer comes after the call has returned. */
+  #pollExit(ref: ProcessRef, onExit: () => void): () => void {
+    let timer: NodeJS.Timeout;
+    const check = (): void => {
+      this.#polls.delete(timer);
+      if (GONE.has(this.#verifier.verify(ref).verdict)) onExit();
+      else schedule(POLL_MS);
+    };
+    const schedule = (ms: number): void => {
+      timer = setTimeout(check, ms);
+      this.#polls.add(timer);
+    };
+    schedule(0);
+    return () => {
+      clearTimeout(timer);
+      this.#polls.delete(timer);
+    };
+  }
+}
+
+/** Makes the host for this machine and starts its looker. Throws `ObserverUnknown`. */
+export async function createLocalHost(options: LocalHostOptions): Promise<Host> {
+  const procRoot = options.procRoot ?? REAL_PROC;
+  const observer = linuxObserver({ stateDir: options.stateDir, procRoot });
+  const ownUid = process.getuid?.() ?? -1;
+  const { libc, trouble } = await kernelHandles(procRoot, options.usePidfds ?? true);
+  await options.looker.start({ observer, procRoot, ownUid });
+  return new LocalHost(options.looker, observer, { procRoot, ownUid }, libc, trouble);
+}
+
+async function kernelHandles(
+  procRoot: string,
+  wanted: boolean,
+): Promise<{ readonly libc: Libc | null; readonly trouble: string | null }> {
+  if (!wanted) return { libc: null, trouble: 'they were turned off' };
+  if (procRoot !== REAL_PROC) return { libc: null, trouble: `${procRoot} is not the kernel's own process table` };
+  const load = await loadLibc();
+  if (!load.loaded) return { libc: null, trouble: load.why };
+  const trouble = pidfdTrouble(load.libc);
+  return trouble === null ? { libc: load.libc, trouble: null } : { libc: null, trouble };
+}

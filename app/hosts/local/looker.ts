@@ -1,0 +1,90 @@
+import type { Observer } from '../../identity/identity.ts';
+import type { Look, LookRequest, ProcessInfo } from '../host.ts';
+import { Collector, type Recognise } from './collect.ts';
+import { loadLibc } from './libc.ts';
+
+/** Takes looks. Which thread does the reading is its own affair. */
+export interface Looker {
+  /** Tells where to look from; called once, before any look. */
+  start(place: LookingPlace): Promise<void>;
+  /** Rejects with `LookFailed` where the process table cannot be read at all. */
+  look(request: LookRequest): Promise<Look>;
+  /** One process now; null when it is not there. Rejects with `ReadFailed` or `LookFailed`. */
+  inspect(pid: number): Promise<ProcessInfo | null>;
+  /** Who listens on a TCP port here; null for nobody. Rejects with `LookFailed` when the sockets cannot be read. */
+  portHolder(port: number): Promise<ProcessInfo | 'unreadable' | null>;
+  close(): Promise<void>;
+}
+
+export interface LookingPlace {
+  readonly observer: Observer;
+  readonly procRoot: string;
+  readonly ownUid: number;
+}
+
+/** The look as a whole failed; what it would have shown is unknown, not absent. */
+export class LookFailed extends Error {
+  override readonly name = 'LookFailed';
+  readonly why: string;
+  constructor(why: string, cause?: unknown) {
+    super(`This machine's processes could not be listed: ${why}. Nothing was changed; the next look tries again.`, {
+      cause,
+    });
+    this.why = why;
+  }
+}
+
+/** The kernel's own process table; pidfds mean nothing for another root. */
+export const REAL_PROC = '/proc';
+
+/** Makes the collector for a place, with pidfds where they can be had. */
+export async function collectorFor(
+  place: LookingPlace,
+  recognise: Recognise,
+  beat?: (pid: number) => void,
+): Promise<Collector> {
+  const libc = place.procRoot === REAL_PROC ? await loadLibc() : null;
+  return new Collector({
+    recognise,
+    observer: place.observer,
+    procRoot: place.procRoot,
+    ownUid: place.ownUid,
+    libc: libc?.loaded === true ? libc.libc : null,
+    ...(beat === undefined ? {} : { beat }),
+  });
+}
+
+/** Looks in the calling thread: for one look of a short-lived command. A read that blocks blocks the caller. */
+export function inlineLooker(recognise: Recognise): Looker {
+  let collector: Collector | null = null;
+  const started = (): Collector => {
+    if (collector === null) throw new LookFailed('the looker has not been started');
+    return collector;
+  };
+  return {
+    async start(place) {
+      collector = await collectorFor(place, recognise);
+    },
+    async look(request) {
+      try {
+        return started().look(request);
+      } catch (error) {
+        throw error instanceof LookFailed ? error : new LookFailed(reasonOf(error), error);
+      }
+    },
+    async inspect(pid) {
+      return started().inspect(pid);
+    },
+    async portHolder(port) {
+      return started().portHolder(port);
+    },
+    async close() {
+      collector = null;
+    },
+  };
+}
+
+/** What an error says. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

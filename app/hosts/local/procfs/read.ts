@@ -1,0 +1,175 @@
+import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
+import type { Executable } from '../../../identity/identity.ts';
+
+/** Why a file of `/proc` could not be read. */
+export type Unread =
+  /** The process went away: ENOENT at open, ESRCH at read. Not an error. */
+  | { readonly ok: false; readonly reason: 'vanished' }
+  | { readonly ok: false; readonly reason: 'denied'; readonly why: string }
+  | { readonly ok: false; readonly reason: 'failed'; readonly why: string };
+
+export type Read<T> = { readonly ok: true; readonly value: T } | Unread;
+
+/** Told the PID before each step that may block, and 0 when idle: a watchdog elsewhere can see where we hang. */
+export type Beat = (pid: number) => void;
+
+const FIRST_BUFFER = 64 * 1024;
+/** No argument area is larger: the kernel allows a quarter of the stack limit, 2 MB unless raised. */
+const READ_LIMIT = 16 * 1024 * 1024;
+
+function unread(error: unknown, doing: string): Unread {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'UNKNOWN';
+  if (code === 'ENOENT' || code === 'ESRCH' || code === 'ENOTDIR') return { ok: false, reason: 'vanished' };
+  if (code === 'EACCES' || code === 'EPERM')
+    return { ok: false, reason: 'denied', why: `no permission to read ${doing}` };
+  return { ok: false, reason: 'failed', why: `${code} while reading ${doing}` };
+}
+
+/**
+ * Synchronous reads below one `/proc`. One buffer serves all of them, so a value from `bytes` is good until the
+ * next read only; asynchronous reads cost five to ten times as much per file.
+ */
+export class ProcReader {
+  readonly root: string;
+  readonly #beat: Beat;
+  #buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER);
+
+  constructor(root: string, beat: Beat = () => undefined) {
+    this.root = root;
+    this.#beat = beat;
+  }
+
+  /** Every PID that is listed, in the kernel's order. Throws when the directory itself cannot be read. */
+  pids(): number[] {
+    const pids: number[] = [];
+    for (const name of readdirSync(this.root)) {
+      const first = name.charCodeAt(0);
+      if (first >= 0x31 && first <= 0x39) {
+        const pid = Number(name);
+        if (Number.isInteger(pid)) pids.push(pid);
+      }
+    }
+    return pids;
+  }
+
+  /** The whole of `PID/name`, in the shared buffer. */
+  bytes(pid: number, name: string): Read<Buffer> {
+    this.#beat(pid);
+    try {
+      return { ok: true, value: this.#readFile(`${this.root}/${pid}/${name}`) };
+    } catch (error) {
+      return unread(error, name);
+    } finally {
+      this.#beat(0);
+    }
+  }
+
+  text(pid: number, name: string): Read<string> {
+    const read = this.bytes(pid, name);
+    return read.ok ? { ok: true, value: read.value.toString('utf8') } : read;
+  }
+
+  /** A file of `/proc` that belongs to no process, `net/tcp` for example. */
+  global(name: string): Read<string> {
+    try {
+      return { ok: true, value: this.#readFile(`${this.root}/${name}`).toString('utf8') };
+    } catch (error) {
+      return unread(error, name);
+    }
+  }
+
+  link(pid: number, name: string): Read<string> {
+    this.#beat(pid);
+    try {
+      return { ok: true, value: readlinkSync(`${this.root}/${pid}/${name}`) };
+    } catch (error) {
+      return unread(error, name);
+    } finally {
+      this.#beat(0);
+    }
+  }
+
+  /** The program a process runs; `vanished` also for kernel threads and zombies, which have none. */
+  executable(pid: number, within = ''): Read<Executable> {
+    const path = this.link(pid, `${within}exe`);
+    if (!path.ok) return path;
+    this.#beat(pid);
+    try {
+      const stat = statSync(`${this.root}/${pid}/${within}exe`, { bigint: true });
+      return { ok: true, value: { path: path.value, device: String(stat.dev), inode: String(stat.ino) } };
+    } catch (error) {
+      return unread(error, 'exe');
+    } finally {
+      this.#beat(0);
+    }
+  }
+
+  /** Inodes of the sockets that a process holds open. */
+  socketInodes(pid: number, within = ''): Read<Set<string>> {
+    this.#beat(pid);
+    try {
+      const inodes = new Set<string>();
+      const folder = `${this.root}/${pid}/${within}fd`;
+      for (const fd of readdirSync(folder)) {
+        const inode = socketInode(`${folder}/${fd}`);
+        if (inode !== null) inodes.add(inode);
+      }
+      return { ok: true, value: inodes };
+    } catch (error) {
+      return unread(error, 'its open files');
+    } finally {
+      this.#beat(0);
+    }
+  }
+
+  /** Thread ids of a process; empty when it is gone or may not be listed. */
+  threads(pid: number): number[] {
+    try {
+      return readdirSync(`${this.root}/${pid}/task`).map(Number);
+    } catch {
+      return []; // only a refinement for a process whose main thread has left: its own folder is read instead
+    }
+  }
+
+  /** User that `/proc/PID` belongs to: the effective user, or root for a process that may not be inspected. */
+  folderUid(pid: number): Read<number> {
+    try {
+      return { ok: true, value: statSync(`${this.root}/${pid}`).uid };
+    } catch (error) {
+      return unread(error, 'its owner');
+    }
+  }
+
+  #readFile(path: string): Buffer {
+    const fd = openSync(path, 'r');
+    try {
+      let length = 0;
+      for (;;) {
+        const count = readSync(fd, this.#buffer, length, this.#buffer.length - length, null);
+        if (count === 0) return this.#buffer.subarray(0, length);
+        length += count;
+        if (length === this.#buffer.length) this.#grow();
+      }
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  #grow(): void {
+    const size = this.#buffer.length * 4;
+    if (size > READ_LIMIT) throw Object.assign(new Error('too large'), { code: 'EFBIG' });
+    const larger = Buffer.allocUnsafeSlow(size);
+    this.#buffer.copy(larger);
+    this.#buffer = larger;
+  }
+}
+
+function socketInode(path: string): string | null {
+  let target: string;
+  try {
+    target = readlinkSync(path);
+  } catch {
+    return null; // the descriptor was closed between the listing and now: nothing is open there
+  }
+  return target.startsWith('socket:[') ? target.slice(8, -1) : null;
+}

@@ -1,0 +1,96 @@
+import { spawn as spawnChild } from 'node:child_process';
+import { closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { ProcessRef } from '../../identity/identity.ts';
+import type { Spawned, SpawnRequest } from '../host.ts';
+import type { Libc } from './libc.ts';
+
+/** The program could not be started; nothing of it runs. */
+export class SpawnFailed extends Error {
+  override readonly name = 'SpawnFailed';
+  readonly program: string;
+  /** `ENOENT`, `EACCES`, …; null when the system gave none. */
+  readonly code: string | null;
+  constructor(program: string, code: string | null, message: string) {
+    super(message);
+    this.program = program;
+    this.code = code;
+  }
+}
+
+function failure(request: SpawnRequest, error: unknown): SpawnFailed {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : null;
+  const what =
+    code === 'ENOENT' ? 'it or its folder does not exist' : error instanceof Error ? error.message : String(error);
+  return new SpawnFailed(
+    request.argv[0],
+    code,
+    `${request.argv[0]} could not be started in ${request.cwd}: ${what}. Check the program's path and the folder.`,
+  );
+}
+
+/** Opens the log so that each write goes to its end, whoever else writes to it; nobody else may read it. */
+function openLog(path: string): number {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+}
+
+/**
+ * Starts a process that outlives us: a session of its own (setsid), no standard input, both streams appended to the
+ * log, none of our other descriptors, exactly the given environment. It is collected when it exits while we live.
+ *
+ * @param capture reads the child's identity; called before control returns to the event loop, which is what collects
+ *   a dead child, so the number cannot mean another process by then
+ * Throws `SpawnFailed`.
+ */
+export async function spawnDetached(
+  request: SpawnRequest,
+  libc: Libc | null,
+  capture: (pid: number) => ProcessRef | null,
+): Promise<Spawned> {
+  const [program, ...args] = request.argv;
+  let log: number;
+  try {
+    log = openLog(request.logPath);
+  } catch (error) {
+    throw new SpawnFailed(
+      program,
+      null,
+      `The log ${request.logPath} could not be opened: ${error instanceof Error ? error.message : String(error)}. Nothing was started.`,
+    );
+  }
+  try {
+    // Chromium and whoever started us may have left descriptors open that would live on in the child.
+    libc?.closeAllOnExec();
+    const child = spawnChild(program, args, {
+      cwd: request.cwd,
+      env: { ...request.env },
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+    const exit = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    const { pid } = child;
+    if (pid === undefined) {
+      const error = await new Promise<unknown>((resolve) => child.once('error', resolve));
+      throw failure(request, error);
+    }
+    const ref = capture(pid);
+    child.on('error', () => undefined); // sending and killing are never done through this object, so nothing is lost
+    child.unref();
+    if (ref === null) {
+      throw new SpawnFailed(
+        program,
+        null,
+        `${program} was started as PID ${pid}, but could not be identified. Look at ${request.logPath}.`,
+      );
+    }
+    return { ref, exit };
+  } catch (error) {
+    throw error instanceof SpawnFailed ? error : failure(request, error);
+  } finally {
+    closeSync(log);
+  }
+}
