@@ -8,7 +8,7 @@ import {
   optionValue,
   positionals,
 } from './argv.ts';
-import type { Recognisable, Recognition } from './kind.ts';
+import type { Kind, Recognisable, Recognition } from './kind.ts';
 
 const GRAMMAR = {
   flags: new Set([
@@ -89,4 +89,29 @@ export function recogniseClaude(process: Recognisable): Recognition | null {
     args.some((arg) => arg.startsWith('--resume=')) ||
     optionValue(args, '--input-format') === 'stream-json';
   return machine ? { ...base, kind: 'claude', transport: 'stdio', subject: session, helper: true } : null;
+}
+
+/** Names of the kinds that this file recognises. */
+export const CLAUDE_KINDS = ['claude', 'claude-mcp', 'claude-serve'] as const;
+
+/** Helpers have no port to ask at and are started by the programs they serve: they are seen and ended, no more. */
+export function claudeKind(name: (typeof CLAUDE_KINDS)[number]): Kind {
+  return {
+    name,
+    recognise: (process) => {
+      const found = recogniseClaude(process);
+      return found?.kind === name ? found : null;
+    },
+    mark: null,
+    watchBusy: null,
+    // Some spin at full load and ignore SIGTERM, so the wait is short.
+    ending: [
+      { step: 'signal', signal: 'SIGTERM', waitMs: 3000 },
+      { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },
+    ],
+    health: () => Promise.resolve({ state: 'unknown', why: `${name} offers no health check` }),
+    pageUrl: () => null,
+    locate: null,
+    startPlan: null,
+  };
 }

@@ -1,5 +1,7 @@
 import { executableAgrees, hasFlag, invocationOf, optionValue, portOf, positionals } from './argv.ts';
-import type { Recognisable, Recognition } from './kind.ts';
+import { askHealth } from './health.ts';
+import type { Endpoint, Health, Kind, Recognisable, Recognition } from './kind.ts';
+import { locator, type StartOptions, startArgv } from './locate.ts';
 
 const GRAMMAR = {
   flags: new Set([
@@ -51,5 +53,38 @@ export function recogniseCodex(process: Recognisable): Recognition | null {
     registeredService: hasFlag(own, '--managed-daemon'),
     subject: null,
     helper: false,
+  };
+}
+
+async function codexHealth(endpoint: Endpoint, deadlineMs: number): Promise<Health> {
+  const until = Date.now() + deadlineMs;
+  for (const path of ['/healthz', '/readyz']) {
+    const judge = (body: string) =>
+      body === '' ? ({ state: 'ok', version: null } as const) : `its answer to ${path} is not codex’s`;
+    const health = await askHealth(endpoint, path, Math.max(1, until - Date.now()), judge);
+    if (health.state !== 'ok') return health;
+  }
+  return { state: 'ok', version: null };
+}
+
+/** `codex app-server`. Health exists on its WebSocket listener only; it marks nothing and has no passive event stream. */
+export function codexKind(options: StartOptions): Kind {
+  return {
+    name: 'codex',
+    recognise: recogniseCodex,
+    mark: null,
+    watchBusy: null,
+    ending: [
+      { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
+      { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },
+    ],
+    health: codexHealth,
+    pageUrl: () => null,
+    locate: locator('codex', 'Install it, for example with “npm install -g @openai/codex”', options),
+    startPlan: (program, _directory, port) => ({
+      argv: startArgv('codex', program, ['app-server', '--listen', `ws://127.0.0.1:${port ?? 0}`], options),
+      env: { ...options.programs['codex']?.env },
+      port,
+    }),
   };
 }

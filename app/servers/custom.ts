@@ -1,6 +1,9 @@
 import { isAbsolute } from 'node:path';
 import { executableOnDisk, fileName, interpreterOf, invocationOf, optionValue, portOf } from './argv.ts';
-import type { CustomKind, Recognisable, Recognition } from './kind.ts';
+import { askHealth } from './health.ts';
+import { loopbackUrl } from './http.ts';
+import type { CustomKind, Kind, Recognisable, Recognition } from './kind.ts';
+import { locator, NO_OPTIONS } from './locate.ts';
 
 /** A file name also stands for itself with `.exe`, as programs are called on Windows. */
 function isProgram(path: string, program: string): boolean {
@@ -30,5 +33,41 @@ export function recogniseCustom(custom: CustomKind, process: Recognisable): Reco
     registeredService: false,
     subject: null,
     helper: false,
+  };
+}
+
+/** A kind that a person defined. It is ended by TERM, then KILL; what the definition leaves out is not guessed. */
+export function customKind(custom: CustomKind): Kind {
+  const { name, health, start } = custom;
+  return {
+    name,
+    recognise: (process) => recogniseCustom(custom, process),
+    mark: null,
+    watchBusy: null,
+    ending: [
+      { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
+      { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },
+    ],
+    health: (endpoint, deadlineMs) =>
+      health === undefined
+        ? Promise.resolve({ state: 'unknown', why: `no health check is configured for ${name}` })
+        : askHealth(endpoint, health.path, deadlineMs, (body) =>
+            body.includes(health.contains)
+              ? { state: 'ok', version: null }
+              : `its answer to ${health.path} does not contain what the configuration says`,
+          ),
+    pageUrl: health === undefined ? () => null : loopbackUrl,
+    locate:
+      start === undefined
+        ? null
+        : locator(start[0], `Correct the start command of ${name} in config.json, or install its program`, NO_OPTIONS),
+    startPlan:
+      start === undefined
+        ? null
+        : (program, directory, port) => {
+            const fill = (text: string): string =>
+              text.replace(/\{(port|directory)\}/gu, (_, key) => (key === 'port' ? String(port ?? 0) : directory));
+            return { argv: [program, ...start.slice(1).map(fill)], env: {}, port };
+          },
   };
 }

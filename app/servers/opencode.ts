@@ -1,10 +1,19 @@
 import { executableAgrees, hasFlag, invocationOf, optionValue, portOf, positionals } from './argv.ts';
-import type { Recognisable, Recognition } from './kind.ts';
+import { followEvents } from './event-stream.ts';
+import { askHealth, jsonObject, versionText } from './health.ts';
+import { loopbackUrl } from './http.ts';
+import type { Kind, Recognisable, Recognition } from './kind.ts';
+import { locator, type StartOptions, startArgv } from './locate.ts';
 
 /** opencode and the forks that kept its command line, its endpoints and its mark under their own names. */
 export const FORKS = [
-  { name: 'opencode', mark: 'OPENCODE_PID' },
-  { name: 'kilo', mark: 'KILO_PID' },
+  {
+    name: 'opencode',
+    mark: 'OPENCODE_PID',
+    install: 'npm install -g opencode-ai',
+    env: { OPENCODE_DISABLE_AUTOUPDATE: '1' },
+  },
+  { name: 'kilo', mark: 'KILO_PID', install: 'npm install -g @kilocode/cli', env: {} },
 ] as const;
 
 const GRAMMAR = {
@@ -49,5 +58,48 @@ export function recogniseFork(name: string, process: Recognisable): Recognition 
     registeredService: hasFlag(args, '--service'),
     subject: null,
     helper,
+  };
+}
+
+/**
+ * Everything about one fork.
+ *
+ * Ending: it dies of SIGTERM by default action and orphans its tool shells and MCP servers, so it is asked to dispose
+ * of them first; a first SIGTERM can be swallowed while it installs its plug-ins, so there is a second.
+ *
+ * Starting: bound to 127.0.0.1. No password is set unless the person's environment has one (OPENCODE_SERVER_PASSWORD is
+ * passed on as it is): the one we set would have to be stored beside the record to adopt the server again. A server
+ * without one can be used by every local user, exactly as when the person starts it. It is kept from updating itself,
+ * since a replaced executable makes the recorded evidence useless where the kernel has no pidfs.
+ */
+export function forkKind(fork: (typeof FORKS)[number], options: StartOptions): Kind {
+  const { name } = fork;
+  return {
+    name,
+    recognise: (process) => recogniseFork(name, process),
+    mark: fork.mark,
+    watchBusy: (endpoint, onChange) => followEvents(endpoint, '/global/event', onChange),
+    ending: [
+      { step: 'dispose', method: 'POST', path: '/global/dispose', deadlineMs: 5000 },
+      { step: 'signal', signal: 'SIGTERM', waitMs: 3000 },
+      { step: 'signal', signal: 'SIGTERM', waitMs: 3000 },
+      { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },
+    ],
+    health: (endpoint, deadlineMs) =>
+      askHealth(endpoint, '/global/health', deadlineMs, (body) => {
+        const answer = jsonObject(body);
+        if (answer?.['healthy'] === false) return 'it says that it is not healthy';
+        if (answer?.['healthy'] !== true || typeof answer['version'] !== 'string') {
+          return `its answer to /global/health is not ${name}’s`;
+        }
+        return { state: 'ok', version: versionText(answer['version']) };
+      }),
+    pageUrl: loopbackUrl,
+    locate: locator(name, `Install it, for example with “${fork.install}”`, options),
+    startPlan: (program, _directory, port) => ({
+      argv: startArgv(name, program, ['serve', '--hostname', '127.0.0.1', '--port', String(port ?? 0)], options),
+      env: { ...fork.env, ...options.programs[name]?.env },
+      port,
+    }),
   };
 }

@@ -1,5 +1,8 @@
 import { executableAgrees, invocationOf, optionValue, portOf, positionals } from './argv.ts';
-import type { Recognisable, Recognition } from './kind.ts';
+import { askHealth, jsonObject, versionText } from './health.ts';
+import { loopbackUrl } from './http.ts';
+import type { Kind, Recognisable, Recognition } from './kind.ts';
+import { locator, type StartOptions, startArgv } from './locate.ts';
 
 const GRAMMAR = { flags: new Set(['--no-browser', '--help', '-h', '--version', '-v', '--verbose']) };
 
@@ -28,5 +31,44 @@ export function recogniseT3(process: Recognisable): Recognition | null {
     registeredService: false,
     subject: null,
     helper: false,
+  };
+}
+
+/** T3 Code's server. It marks no children and has no open event stream; its environment page is its health check. */
+export function t3Kind(options: StartOptions): Kind {
+  return {
+    name: 't3',
+    recognise: recogniseT3,
+    mark: null,
+    watchBusy: null,
+    ending: [
+      { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
+      { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },
+    ],
+    health: (endpoint, deadlineMs) =>
+      askHealth(endpoint, '/.well-known/t3/environment', deadlineMs, (body) => {
+        const answer = jsonObject(body);
+        const { environmentId, serverVersion } = {
+          environmentId: answer?.['environmentId'],
+          serverVersion: answer?.['serverVersion'],
+        };
+        if (typeof environmentId !== 'string' && typeof serverVersion !== 'string') {
+          return 'its answer to /.well-known/t3/environment is not t3’s';
+        }
+        return { state: 'ok', version: versionText(serverVersion) };
+      }),
+    pageUrl: loopbackUrl,
+    locate: locator('t3', 'Install T3 Code', options),
+    startPlan: (program, _directory, port) => ({
+      argv: startArgv(
+        't3',
+        program,
+        ['serve', '--host', '127.0.0.1', ...(port === null ? [] : ['--port', String(port)])],
+        options,
+      ),
+      // It would open a browser window at every start.
+      env: { T3CODE_NO_BROWSER: '1', ...options.programs['t3']?.env },
+      port,
+    }),
   };
 }

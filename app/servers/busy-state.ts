@@ -1,0 +1,87 @@
+/** How long a part of a message shows that its session works, in milliseconds, when no status was seen. */
+const PART_SIGN_MS = 10_000;
+/** Titles kept for wording; the oldest go first. */
+const TITLES_MAX = 1000;
+
+/** Which sessions of a server are busy, as far as its events tell. */
+export interface BusyState {
+  /** Takes one parsed event; anything that is none is ignored. True when it told of something that happened, which heartbeats do not. */
+  take(event: unknown, now: number): boolean;
+  /** Busy sessions, by title where one is known, else by id. */
+  busy(now: number): readonly string[];
+  /** A new stream knows nothing of the old one's sessions; titles stay true. */
+  forget(): void;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fields(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** One line of at most 60 characters: titles are written by models and may hold anything. */
+function plainTitle(title: string): string {
+  const line = title.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}
+
+/**
+ * Learns busyness from opencode's events: `session.status` (busy, retry, idle), `session.idle`, `session.deleted`.
+ *
+ * A stream that opens in the middle of a turn is told no status, so a `message.part.updated` counts as a sign for a few
+ * seconds; the session's own word, when it comes, decides.
+ */
+export function createBusyState(): BusyState {
+  const busy = new Set<string>();
+  const parts = new Map<string, number>();
+  const titles = new Map<string, string>();
+
+  const rest = (session: string): void => {
+    busy.delete(session);
+    parts.delete(session);
+  };
+
+  return {
+    take(event, now) {
+      const outer = fields(event);
+      // `/global/event` wraps what `/event` sends bare.
+      const { type, properties } = 'payload' in outer ? fields(outer['payload']) : outer;
+      const name = text(type);
+      if (name === null || name === 'server.heartbeat' || name === 'server.connected') return false;
+      const about = fields(properties);
+      const info = fields(about['info']);
+      const part = fields(about['part']);
+      const session = text(about['sessionID']) ?? text(part['sessionID']) ?? text(info['id']);
+      if (session === null) return true;
+      const title = text(info['title']);
+      if (title !== null && name.startsWith('session.')) {
+        titles.delete(session);
+        titles.set(session, plainTitle(title));
+        const [oldest] = titles.keys();
+        if (titles.size > TITLES_MAX && oldest !== undefined) titles.delete(oldest);
+      }
+      if (name === 'session.status') {
+        const status = text(fields(about['status'])['type']);
+        if (status === 'busy' || status === 'retry') busy.add(session);
+        else if (status === 'idle') rest(session);
+      } else if (name === 'session.idle' || name === 'session.deleted') {
+        rest(session);
+      } else if (name === 'message.part.updated') {
+        parts.set(session, now);
+      }
+      return true;
+    },
+    busy(now) {
+      for (const [session, at] of parts) if (now - at > PART_SIGN_MS) parts.delete(session);
+      return [...new Set([...busy, ...parts.keys()])].map((session) => titles.get(session) ?? plainTitle(session));
+    },
+    forget() {
+      busy.clear();
+      parts.clear();
+    },
+  };
+}

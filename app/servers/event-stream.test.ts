@@ -1,0 +1,136 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createBusyState } from './busy-state.ts';
+import { followEvents } from './event-stream.ts';
+import { type Fixture, fixture, until } from './hostile.testing.ts';
+import type { BusyWatch } from './kind.ts';
+import { createSseParser } from './sse.ts';
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const thing of open.splice(0).reverse()) await thing.close();
+});
+
+const FAST = { silenceMs: 300, retryMs: 20, retryMaxMs: 100 };
+
+function event(type: string, properties: unknown): string {
+  return `data: ${JSON.stringify({ directory: '/p', payload: { id: 'e', type, properties } })}\n\n`;
+}
+
+interface Stream extends Fixture {
+  readonly watch: BusyWatch;
+  readonly changes: () => number;
+  send(text: string): void;
+}
+
+async function stream(onOpen?: (res: ServerResponse, nth: number) => boolean): Promise<Stream> {
+  const responses: ServerResponse[] = [];
+  const server = await fixture((_, res) => {
+    responses.push(res);
+    if (onOpen?.(res, responses.length) === false) return;
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.write(event('server.connected', {}));
+  });
+  let changes = 0;
+  const watch = followEvents(server.endpoint, '/global/event', () => (changes += 1), FAST);
+  open.push(server, watch);
+  return { ...server, watch, changes: () => changes, send: (text) => responses.at(-1)?.write(text) };
+}
+
+describe('busy by its event stream', () => {
+  test('unknown until open, then busy and idle by the sessions’ own words', async () => {
+    const s = await stream();
+    expect(s.watch.reading()).toEqual({ busy: 'unknown', why: 'its event stream is not open yet' });
+    expect(s.watch.lastSign()).toBeNull();
+    await until('open', () => s.watch.reading().busy === false);
+    expect(s.watch.reading()).toEqual({ busy: false, sign: 'no session became busy in the 0 s watched' });
+    const openedAt = s.watch.lastSign();
+    expect(openedAt).toBeTypeOf('number');
+    s.send(event('session.updated', { sessionID: 'ses_1', info: { id: 'ses_1', title: 'Port\nimages' } }));
+    s.send(event('session.status', { sessionID: 'ses_1', status: { type: 'busy' } }));
+    await until('busy', () => s.watch.reading().busy === true);
+    expect(s.watch.reading()).toEqual({ busy: true, sign: 'session “Port images” is busy' });
+    expect(s.changes()).toBe(2);
+    s.send(event('session.status', { sessionID: 'ses_2', status: { type: 'retry' } }));
+    await until('two', () => s.changes() === 3);
+    s.send(event('session.idle', { sessionID: 'ses_1' }) + event('session.deleted', { sessionID: 'ses_2', info: {} }));
+    await until('idle', () => s.watch.reading().busy === false);
+    expect(s.watch.reading()).toEqual({ busy: false, sign: 'event stream silent for 0 s' });
+    expect(s.requests[0]).toBe('GET /global/event - close');
+  });
+
+  test('garbage and an endless event do not break it', async () => {
+    const s = await stream();
+    await until('open', () => s.watch.reading().busy === false);
+    s.send('data: {not json\n\n\u0000\u0001\u0002\ndata: null\n\ndata: [1]\n\ndata: {"payload":7}\n\nretry: x\n\n');
+    s.send(`data: ${'x'.repeat(1_500_000)}`);
+    s.send(`${'y'.repeat(100_000)}\n\n`);
+    s.send(event('session.status', { sessionID: 'ses_9', status: { type: 'busy' } }));
+    await until('busy', () => s.watch.reading().busy === true);
+    expect(s.requests.length).toBe(1);
+  });
+
+  test('a half-open connection is noticed, and a new one starts from nothing', async () => {
+    const s = await stream();
+    await until('open', () => s.watch.reading().busy === false);
+    s.send(event('session.status', { sessionID: 'ses_1', status: { type: 'busy' } }));
+    await until('busy', () => s.watch.reading().busy === true);
+    await until('down', () => s.watch.reading().busy === 'unknown');
+    expect(s.watch.reading()).toEqual({ busy: 'unknown', why: 'its event stream fell silent' });
+    await until('again', () => s.watch.reading().busy === false);
+    expect(s.requests.length).toBe(2);
+  });
+
+  test('it reconnects after an end, with growing waits, and stops when closed', async () => {
+    const s = await stream((res, nth) => {
+      if (nth < 4) res.destroy();
+      return nth >= 4;
+    });
+    await until('open', () => s.watch.reading().busy === false);
+    expect(s.requests.length).toBe(4);
+    s.watch.close();
+    await until('closed', () => s.connections() === 0);
+    const { length } = s.requests;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(s.requests.length).toBe(length);
+  });
+
+  test('A22 a locked stream is unknown, not idle', async () => {
+    const s = await stream((res) => {
+      res.writeHead(401).end();
+      return false;
+    });
+    await until('down', () => JSON.stringify(s.watch.reading()).includes('password'));
+    expect(s.watch.reading()).toMatchObject({ busy: 'unknown' });
+  });
+
+  test('a page that is no stream is unknown', async () => {
+    const s = await stream((res) => {
+      res.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+      return false;
+    });
+    await until('down', () => JSON.stringify(s.watch.reading()).includes('no event stream'));
+  });
+});
+
+test('a part of a message is a sign for ten seconds, and idle ends it at once', () => {
+  const state = createBusyState();
+  const part = { type: 'message.part.updated', properties: { part: { sessionID: 'ses_1', text: 'x' } } };
+  expect(state.take(part, 1000)).toBe(true);
+  expect(state.busy(10_000)).toEqual(['ses_1']);
+  expect(state.busy(11_001)).toEqual([]);
+  state.take(part, 20_000);
+  state.take({ payload: { type: 'session.idle', properties: { sessionID: 'ses_1' } } }, 20_001);
+  expect(state.busy(20_002)).toEqual([]);
+  expect(state.take({ payload: { type: 'server.heartbeat', properties: {} } }, 1)).toBe(false);
+});
+
+test('events are found however they are cut into chunks', () => {
+  const text = 'data: a\r\ndata:b\r\n\r\n: comment\ndata: c\n\nid: 1\r\rdata: d\r\r';
+  for (let size = 1; size <= text.length; size += 1) {
+    const got: string[] = [];
+    const parser = createSseParser((data) => got.push(data), 100);
+    for (let at = 0; at < text.length; at += size) parser.feed(text.slice(at, at + size));
+    expect(got, `chunks of ${size}`).toEqual(['a\nb', 'c', 'd']);
+  }
+});

@@ -1,0 +1,58 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Endpoint } from './kind.ts';
+
+/** A real HTTP server on the loopback for tests, with every request it got. */
+export interface Fixture {
+  readonly endpoint: Endpoint;
+  readonly requests: string[];
+  /** How many connections are open now. */
+  connections(): number;
+  close(): Promise<void>;
+}
+
+/** Listens on a free port of the address. The identity is a placeholder: nothing below looks at it. */
+export async function fixture(handler: RequestListener, address = '127.0.0.1', host = address): Promise<Fixture> {
+  const requests: string[] = [];
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((req, res) => {
+    requests.push(`${req.method} ${req.url} ${req.headers.authorization ?? '-'} ${req.headers.connection}`);
+    handler(req, res);
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, address, resolve);
+  });
+  return {
+    endpoint: endpointAt(host, (server.address() as AddressInfo).port),
+    requests,
+    connections: () => sockets.size,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+export function endpointAt(address: string, port: number): Endpoint {
+  return {
+    identity: { hostId: 'h', bootId: 'b', pidNamespace: 'n', pid: 2, startTime: 'linux:1' },
+    address,
+    port,
+    credentials: null,
+  };
+}
+
+/** Waits until something holds; fails loudly after `ms` milliseconds. */
+export async function until(what: string, holds: () => boolean, ms = 5000): Promise<void> {
+  const end = Date.now() + ms;
+  while (!holds()) {
+    if (Date.now() > end) throw new Error(`Not within ${ms} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

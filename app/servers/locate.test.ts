@@ -1,0 +1,113 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kindOf, startableKinds } from './kinds.ts';
+import { locator, NO_OPTIONS } from './locate.ts';
+import { loginPath } from './login-path.ts';
+
+let root = '';
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'rollcall-locate-'));
+  for (const folder of ['a', 'b', 'dev', 'home']) await mkdir(join(root, folder));
+  for (const folder of ['b', 'dev']) {
+    await writeFile(join(root, folder, 'opencode'), '#!/bin/sh\n');
+    await chmod(join(root, folder, 'opencode'), 0o755);
+  }
+  // Neither a file without the right to run nor a folder of that name is a program.
+  await writeFile(join(root, 'a', 'opencode'), '');
+  await mkdir(join(root, 'home', 'opencode'));
+});
+afterAll(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+
+/** A login shell whose profile is this text; bash reads `.bash_profile` of HOME. */
+async function home(name: string, profile: string): Promise<string> {
+  const folder = join(root, name);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, '.bash_profile'), profile);
+  return folder;
+}
+
+const find = locator('opencode', 'Install it', NO_OPTIONS);
+
+describe('where a program is', () => {
+  test('on PATH, past what cannot be run; relative entries do not count', async () => {
+    const PATH = [join(root, 'a'), join(root, 'home'), '.', '', join(root, 'b')].join(':');
+    expect(await find({ PATH })).toEqual({ found: true, program: join(root, 'b', 'opencode') });
+  });
+  test('E17 on the PATH of the login shell, whatever the profile prints', async () => {
+    const HOME = await home(
+      'chatty',
+      `echo welcome; printf 'PATH=%s' nonsense\nexport PATH="$PATH:${root}/b"\necho bye\n`,
+    );
+    const env = { PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME };
+    expect(await find(env)).toEqual({ found: true, program: join(root, 'b', 'opencode') });
+  });
+  test('E17 a profile that hangs costs 3 s and leaves nothing behind', async () => {
+    const HOME = await home('hung', 'sleep 4242\n');
+    const start = Date.now();
+    expect(await loginPath({ PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME })).toBeNull();
+    expect(Date.now() - start).toBeGreaterThan(2500);
+    expect(Date.now() - start).toBeLessThan(5000);
+    const { readFile, readdir } = await import('node:fs/promises');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/u.test(name))) {
+      const cmdline = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      expect(cmdline).not.toBe('sleep\u00004242\u0000');
+    }
+  });
+  test('E17 no shell, a shell that is not asked, a shell that is missing', async () => {
+    expect(await loginPath({})).toBeNull();
+    expect(await loginPath({ SHELL: '/usr/bin/python3' })).toBeNull();
+    expect(await loginPath({ SHELL: 'bash' })).toBeNull();
+    expect(await loginPath({ SHELL: join(root, 'bash') })).toBeNull();
+  });
+  test('a checkout’s own dependency comes last; without it the sentence says what to do', async () => {
+    const HOME = await home('plain', '');
+    const env = { PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME };
+    const options = { developmentBin: join(root, 'dev', 'opencode'), programs: {} };
+    expect(await kindOf('opencode', [], options)?.locate?.(env)).toEqual({
+      found: true,
+      program: join(root, 'dev', 'opencode'),
+    });
+    expect(await kindOf('opencode', [])?.locate?.(env)).toEqual({
+      found: false,
+      why: 'No program named opencode is on PATH, nor on the PATH of your login shell.',
+      remedy: expect.stringContaining('start.opencode.path'),
+    });
+  });
+  test('a configured path wins, and a wrong one is not replaced by another program', async () => {
+    const PATH = join(root, 'b');
+    const at = (path: string) => ({ developmentBin: null, programs: { opencode: { path } } });
+    const dev = join(root, 'dev', 'opencode');
+    expect(await kindOf('opencode', [], at(dev))?.locate?.({ PATH })).toEqual({ found: true, program: dev });
+    expect(await kindOf('opencode', [], at('/nowhere'))?.locate?.({ PATH })).toMatchObject({ found: false });
+  });
+});
+
+describe('how a server is started', () => {
+  test('opencode: loopback, its port, the configured additions, nothing secret', () => {
+    const options = { developmentBin: null, programs: { opencode: { args: ['--print-logs'], env: { A: '1' } } } };
+    expect(kindOf('opencode', [], options)?.startPlan?.('/b/opencode', '/p', 4096)).toEqual({
+      argv: ['/b/opencode', 'serve', '--hostname', '127.0.0.1', '--port', '4096', '--print-logs'],
+      env: { OPENCODE_DISABLE_AUTOUPDATE: '1', A: '1' },
+      port: 4096,
+    });
+    expect(kindOf('opencode', [])?.startPlan?.('/b/opencode', '/p', null).argv.at(-1)).toBe('0');
+  });
+  test('a custom kind’s command gets port and folder', () => {
+    const custom = [
+      { name: 'house', program: 'house', args: [], start: ['house', '-p={port}', '{directory}/x'] as const },
+    ];
+    const plan = kindOf('house', custom)?.startPlan?.('/b/house', '/a b', 9);
+    expect(plan).toEqual({ argv: ['/b/house', '-p=9', '/a b/x'], env: {}, port: 9 });
+    expect(startableKinds(custom).map((kind) => kind.name)).toEqual(['opencode', 'kilo', 't3', 'codex', 'house']);
+    expect(startableKinds([{ name: 'seen', program: 'x', args: [] }]).map((kind) => kind.name)).not.toContain('seen');
+  });
+  test('a custom kind cannot take a built-in name', () => {
+    const kind = kindOf('opencode', [{ name: 'opencode', program: 'evil', args: [] }]);
+    expect(kind?.mark).toBe('OPENCODE_PID');
+  });
+});

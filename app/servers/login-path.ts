@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { isAbsolute } from 'node:path';
+import { stemOf } from './argv.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** How long a login shell may take to say its PATH, in milliseconds. */
+export const LOGIN_SHELL_MS = 3000;
+/** How long an answer stays good, in milliseconds: PATH changes when something is installed. */
+const KEEP_MS = 60_000;
+/** What profiles may print before and after; beyond it the marker is not looked for. */
+const OUTPUT_MAX = 256_000;
+
+/** Shells that take `-l -i -c` and print a quoted `$PATH` with colons. Others are not asked. */
+const ASKABLE: ReadonlySet<string> = new Set(['bash', 'zsh', 'sh', 'dash', 'ksh', 'mksh', 'fish']);
+
+const answers = new Map<string, { readonly at: number; readonly path: Promise<string | null> }>();
+
+/**
+ * PATH as the person's login shell sets it; null where there is no shell that can be asked, or no answer within 3 s.
+ * The shell runs the person's own profile and one `printf`, nothing else. Never throws.
+ */
+export function loginPath(env: Env): Promise<string | null> {
+  const shell = env['SHELL'];
+  if (process.platform === 'win32' || shell === undefined || !isAbsolute(shell) || !ASKABLE.has(stemOf(shell))) {
+    return Promise.resolve(null);
+  }
+  const key = [shell, env['HOME'] ?? '', env['PATH'] ?? ''].join('\0');
+  const known = answers.get(key);
+  if (known !== undefined && Date.now() - known.at < KEEP_MS) return known.path;
+  const path = askShell(shell, env);
+  answers.set(key, { at: Date.now(), path });
+  return path;
+}
+
+function askShell(shell: string, env: Env): Promise<string | null> {
+  const marker = `rollcall-${randomBytes(12).toString('hex')}`;
+  const own: Record<string, string> = { ROLLCALL_RESOLVING_PATH: '1', DISABLE_AUTO_UPDATE: 'true' };
+  for (const [name, value] of Object.entries(env)) if (value !== undefined) own[name] = value;
+  return new Promise((resolve) => {
+    // A session of its own: an interactive shell must not reach for our terminal.
+    const child = spawn(shell, ['-l', '-i', '-c', `printf '%s%s%s' ${marker} "$PATH" ${marker}`], {
+      env: { ...own, TERM: 'dumb' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    let exited = false;
+    let output = '';
+    const settle = (path: string | null): void => {
+      resolve(path);
+      child.stdout.removeAllListeners('data');
+      child.stdout.destroy();
+    };
+    const timer = setTimeout(() => {
+      settle(null);
+      endShell();
+    }, LOGIN_SHELL_MS);
+    const endShell = (): void => {
+      // Not collected yet, so the number is still this child's, and its group is what the profile hangs in.
+      if (exited || child.pid === undefined) return;
+      try {
+        process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // It exited in this moment; nothing is left to end.
+      }
+    };
+    child.on('error', () => {
+      exited = true;
+      clearTimeout(timer);
+      settle(null);
+    });
+    child.on('exit', () => {
+      exited = true;
+      clearTimeout(timer);
+      // What it printed may still be in the pipe.
+      setTimeout(() => settle(null), 100).unref();
+    });
+    child.stdout.setEncoding('utf8');
+    child.stdout.on('data', (text: string) => {
+      output += text;
+      const start = output.indexOf(marker);
+      const end = start === -1 ? -1 : output.indexOf(marker, start + marker.length);
+      if (end !== -1) settle(output.slice(start + marker.length, end));
+      else if (output.length > OUTPUT_MAX) settle(null);
+    });
+    child.unref();
+  });
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, readlink, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endpointAt, until } from './hostile.testing.ts';
+import { ask } from './http.ts';
+import type { Endpoint } from './kind.ts';
+import { kindOf } from './kinds.ts';
+import { recognise } from './recognise.ts';
+
+const BIN = fileURLToPath(new URL('../../node_modules/.bin/opencode', import.meta.url));
+let root = '';
+const children: ChildProcess[] = [];
+
+/** Starts the real server in a home of its own and waits for the address that it prints. */
+async function start(env: Readonly<Record<string, string>>): Promise<{ child: ChildProcess; endpoint: Endpoint }> {
+  const own: Record<string, string> = { PATH: '/usr/bin:/bin', HOME: root, OPENCODE_DISABLE_MODELS_FETCH: '1' };
+  for (const name of ['CONFIG', 'DATA', 'STATE', 'CACHE']) own[`XDG_${name}_HOME`] = join(root, name);
+  const child = spawn(BIN, ['serve', '--hostname', '127.0.0.1', '--port', '0'], {
+    cwd: join(root, 'project'),
+    env: { ...own, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  children.push(child);
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const port = (): string | undefined => /listening on http:\/\/127\.0\.0\.1:(\d+)/u.exec(output)?.[1];
+  await until('opencode listens', () => port() !== undefined, 30_000);
+  return { child, endpoint: endpointAt('127.0.0.1', Number(port())) };
+}
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'rollcall-real-'));
+  await mkdir(join(root, 'project'));
+});
+afterAll(async () => {
+  for (const child of children) {
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL')) await gone;
+  }
+  await rm(root, { recursive: true, force: true });
+});
+
+describe('the real opencode', () => {
+  test('it is recognised by what /proc shows, is healthy, and its stream tells when nothing works', async () => {
+    const { child, endpoint } = await start({});
+    const argv = (await readFile(`/proc/${child.pid}/cmdline`, 'utf8')).split('\0').slice(0, -1);
+    const executablePath = await readlink(`/proc/${child.pid}/exe`);
+    const comm = (await readFile(`/proc/${child.pid}/comm`, 'utf8')).trim();
+    expect(recognise({ argv, executablePath, comm }, [])).toMatchObject({ kind: 'opencode', role: 'server' });
+
+    const kind = kindOf('opencode', []);
+    expect(await kind?.health(endpoint, 5000)).toEqual({
+      state: 'ok',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/u),
+    });
+    expect(await kindOf('codex', [])?.health(endpoint, 5000)).toMatchObject({ state: 'unresponsive' });
+    expect(await kindOf('t3', [])?.health(endpoint, 5000)).toMatchObject({ state: 'unresponsive' });
+
+    const watch = kind?.watchBusy?.(endpoint, () => undefined);
+    await until('the stream is open', () => watch?.reading().busy === false, 10_000);
+    const opened = watch?.lastSign();
+    expect(opened).toBeTypeOf('number');
+    // Passive requests only: the watch has created nothing.
+    const sessions = await ask(endpoint, { method: 'GET', path: '/api/session', deadlineMs: 5000 });
+    expect(sessions).toMatchObject({ state: 'answered', status: 200 });
+    watch?.close();
+  }, 60_000);
+
+  test('A22 with a password it is locked for us, and open for who knows it', async () => {
+    const { endpoint } = await start({ OPENCODE_SERVER_PASSWORD: 'pa:ss word' });
+    const kind = kindOf('opencode', []);
+    expect(await kind?.health(endpoint, 5000)).toEqual({ state: 'locked' });
+    const watch = kind?.watchBusy?.(endpoint, () => undefined);
+    await until('the stream is refused', () => JSON.stringify(watch?.reading()).includes('password'), 10_000);
+    watch?.close();
+    const credentials = { username: 'opencode', password: 'pa:ss word' };
+    expect(await kind?.health({ ...endpoint, credentials }, 5000)).toMatchObject({ state: 'ok' });
+  }, 60_000);
+});
