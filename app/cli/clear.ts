@@ -1,0 +1,32 @@
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { failureText } from './failure.ts';
+import { DONE, FAILED, type Verb } from './io.ts';
+import { printable } from './table.ts';
+
+export const clear: Verb = async ({ io, open }, args) => {
+  const given = args.positionals[0] ?? '';
+  // records shows the home folder as ~, and no shell expands it inside quotes.
+  const path = resolve(io.cwd, given.startsWith('~/') ? homedir() + given.slice(1) : given);
+  const json = args.has('json');
+  const finish = async (ok: boolean, message: string) => {
+    if (json) await io.out(`${JSON.stringify({ ok, message }, null, 2)}\n`);
+    if (!ok) io.say(printable(message));
+    else if (!json) await io.out(`${printable(message)}\n`);
+    return ok ? DONE : FAILED;
+  };
+  const handle = await open('act');
+  try {
+    const record = handle.core.roll.records.find((each) => each.path === path);
+    if (record === undefined) {
+      return await finish(false, `${path} was not touched: it is no stale record. rollcall records lists them.`);
+    }
+    if (!record.clearable) {
+      return await finish(false, record.keptBecause ?? `${path} is kept: its process may still be there.`);
+    }
+    const result = await handle.core.run({ command: 'clear', path, sha256: record.sha256 }, 'cli');
+    return await finish(result.ok, result.ok ? result.message : failureText(result.failure));
+  } finally {
+    await handle.close();
+  }
+};

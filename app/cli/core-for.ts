@@ -1,0 +1,108 @@
+/**
+ * Finds the supervisor to work with (DESIGN "One writer"): with the app running, its own over the control socket;
+ * else one in this process, read-only or, to act, under the writer's lock.
+ */
+import { ControlAbsent, ControlFailed, connectControl } from '../control/client.ts';
+import { acquireWriter, holderLabel, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
+import type { LocalCore } from '../supervisor/core.ts';
+import type { CoreHandle } from './io.ts';
+
+/** How long the app may take to answer, in milliseconds. */
+const CONNECT_MS = 5000;
+/** How often the lock is tried while somebody else holds it, in milliseconds. */
+const RETRY_MS = 200;
+
+export interface CoreSource {
+  readonly controlSocket: string;
+  readonly writerLock: string;
+  /** Local folder of ours for a state folder that cannot be locked. */
+  readonly runtimeDir: string;
+  readonly version: string;
+  /** How long to wait for another holder of the lock, in milliseconds. */
+  readonly waitMs: number;
+  /** Opens a supervisor in this process. `lock` is null for reading; the core releases it when it closes. */
+  openLocal(mode: 'read' | 'act', lock: WriterLock | null): Promise<LocalCore>;
+  /** Tells the person something while they wait. */
+  say(line: string): void;
+}
+
+/**
+ * Opens a core. Reading takes no lock and changes nothing on disk; acting waits for another command to finish.
+ *
+ * @throws WriterHeld when the lock's holder is neither reachable nor gone in time; WriterUnavailable when the state
+ *   folder cannot be locked; ControlFailed when the app is there but cannot be talked to
+ */
+export async function openCore(mode: 'read' | 'act', source: CoreSource): Promise<CoreHandle> {
+  return mode === 'read' ? openToRead(source) : openToAct(source);
+}
+
+async function openToRead(source: CoreSource): Promise<CoreHandle> {
+  try {
+    const client = await fromApp(source);
+    if (client !== null) return client;
+  } catch (error) {
+    if (!(error instanceof ControlFailed)) throw error;
+    // To read is harmless, so a hung app does not keep the person from seeing what runs.
+    source.say(`${error.message} This is a look of its own.`);
+  }
+  return fromHere(source, 'read', null);
+}
+
+async function openToAct(source: CoreSource): Promise<CoreHandle> {
+  const until = performance.now() + source.waitMs;
+  let said = false;
+  for (;;) {
+    // An app that is just starting holds the lock before it listens, so both are tried each time.
+    const client = await fromApp(source);
+    if (client !== null) return client;
+    try {
+      const { writerLock, runtimeDir, version } = source;
+      const lock = await acquireWriter(writerLock, { holder: 'cli', version, fallbackFolder: runtimeDir });
+      if (lock.warning !== null) source.say(lock.warning);
+      return await fromHere(source, 'act', lock);
+    } catch (error) {
+      if (!(error instanceof WriterHeld) || performance.now() > until) throw error;
+      if (!said) source.say(`${holderLabel(error.holder)}${pidWords(error.pid)} is at work. Waiting for it.`);
+      said = true;
+    }
+    await new Promise((done) => setTimeout(done, RETRY_MS));
+  }
+}
+
+function pidWords(pid: number | null): string {
+  return pid === null ? '' : `, PID ${pid},`;
+}
+
+/** Null when the app does not run. */
+async function fromApp(source: CoreSource): Promise<CoreHandle | null> {
+  try {
+    const client = await connectControl(source.controlSocket, CONNECT_MS, { version: source.version });
+    return { core: client, origin: 'app', lost: client.lost, close: async () => client.close() };
+  } catch (error) {
+    if (error instanceof ControlAbsent) return null;
+    throw error;
+  }
+}
+
+async function fromHere(source: CoreSource, mode: 'read' | 'act', lock: WriterLock | null): Promise<CoreHandle> {
+  let core: LocalCore;
+  try {
+    core = await source.openLocal(mode, lock);
+  } catch (error) {
+    await lock?.release();
+    throw error;
+  }
+  return {
+    core,
+    origin: 'local',
+    lost: new Promise(() => undefined),
+    close: async () => {
+      try {
+        // What this command started stays: the app adopts it, or the next command finds its record.
+        await core.close(false, 0);
+      } finally {
+        await lock?.release();
+      }
+    },
+  };
+}

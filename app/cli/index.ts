@@ -1,0 +1,62 @@
+/** The `rollcall` command. Loads only what the verb needs: help must come at once. */
+import { homedir } from 'node:os';
+import { type Context, DONE, type ExitCode, FAILED, USAGE, UsageError } from './io.ts';
+import { parseCommandLine } from './parse.ts';
+import { terminalIo } from './terminal-io.ts';
+import { helpFor, helpForAll } from './verbs.ts';
+import { VERSION } from './version.ts';
+
+/** How long an acting verb waits for another command, in milliseconds. */
+const WAIT_MS = 10_000;
+
+async function main(words: readonly string[]): Promise<ExitCode> {
+  const parsed = parseCommandLine(words);
+  const io = terminalIo(parsed.kind === 'verb' && parsed.args.has('watch'));
+  if (parsed.kind === 'version') await io.out(`rollcall ${VERSION}\n`);
+  if (parsed.kind === 'help') await io.out(parsed.verb === null ? helpForAll() : helpFor(parsed.verb));
+  if (parsed.kind !== 'verb') return DONE;
+  const { resolvePaths } = await import('../config/paths.ts');
+  const paths = resolvePaths({
+    env: process.env,
+    platform: process.platform,
+    uid: process.getuid?.() ?? null,
+    home: homedir(),
+  });
+  const context: Context = {
+    io,
+    auditFile: paths.auditFile,
+    async open(mode) {
+      const { openCore } = await import('./core-for.ts');
+      return openCore(mode, {
+        controlSocket: paths.controlSocket,
+        writerLock: paths.writerLock,
+        runtimeDir: paths.runtimeDir,
+        version: VERSION,
+        waitMs: WAIT_MS,
+        say: io.say,
+        async openLocal(localMode, lock) {
+          const { openForCli } = await import('./local.ts');
+          return openForCli(paths, localMode, lock);
+        },
+      });
+    },
+  };
+  const run = await parsed.verb.load();
+  return run(context, parsed.args);
+}
+
+async function start(): Promise<ExitCode> {
+  try {
+    return await main(process.argv.slice(2));
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`rollcall: ${error.message} ${error.hint}\n`);
+      return USAGE;
+    }
+    process.stderr.write(`rollcall: ${error instanceof Error ? error.message : String(error)}\n`);
+    return FAILED;
+  }
+}
+
+// A worker or a socket that something left open must not keep a finished command alive; all output is written by now.
+process.exit(await start());

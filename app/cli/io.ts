@@ -1,0 +1,70 @@
+/** What a verb may touch of its surroundings, so that tests can give it others. */
+import type { Core } from '../supervisor/core.ts';
+
+/** Exit codes, as documented in `rollcall --help`. */
+export const DONE = 0;
+export const FAILED = 1;
+export const USAGE = 2;
+export type ExitCode = typeof DONE | typeof FAILED | typeof USAGE;
+
+export interface Io {
+  /** Writes to standard output; resolves when it is written, or when nobody reads any more. */
+  out(text: string): Promise<void>;
+  /** Writes a line for the person to standard error. */
+  say(line: string): void;
+  readonly outIsTerminal: boolean;
+  /** A person can be asked: both standard input and standard error are terminals. */
+  readonly canAsk: boolean;
+  /** Asks on standard error; true only for a plain yes. */
+  ask(question: string): Promise<boolean>;
+  /** Columns of the terminal; null where output is no terminal and nothing needs to be cut. */
+  columns(): number | null;
+  readonly colour: boolean;
+  readonly home: string;
+  readonly cwd: string;
+  /** Aborted when nobody reads standard output any more, or on Ctrl-C once a verb listens for it. */
+  readonly ended: AbortSignal;
+}
+
+/** A core to work with, wherever its supervisor lives. */
+export interface CoreHandle {
+  readonly core: Core;
+  /** `app`: the running app's; it keeps its roll fresh by itself. `local`: in this process. */
+  readonly origin: 'app' | 'local';
+  /** Resolves when the app it talks to has gone; never for a local one. */
+  readonly lost: Promise<Error>;
+  close(): Promise<void>;
+}
+
+export interface Context {
+  readonly io: Io;
+  /** Opens a core: `read` changes nothing on disk and needs no lock; `act` holds the writer's lock. */
+  open(mode: 'read' | 'act'): Promise<CoreHandle>;
+  readonly auditFile: string;
+}
+
+/** The words after a verb, checked against its description. */
+export interface Arguments {
+  readonly positionals: readonly string[];
+  /** Whether a flag without a value was given. */
+  has(flag: string): boolean;
+  /** The value of a flag that takes one. */
+  value(flag: string): string | undefined;
+}
+
+export type Verb = (context: Context, args: Arguments) => Promise<ExitCode>;
+
+/** The command line cannot be understood; `hint` says what would be. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  readonly hint: string;
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** What was asked cannot be done, in sentences for the person. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+}

@@ -1,0 +1,78 @@
+import { type Context, type CoreHandle, DONE, type Io, type Verb } from './io.ts';
+import { listJson } from './list-json.ts';
+import { renderRoll, rollFingerprint } from './render-roll.ts';
+
+const EVERY_MS = 2000;
+
+export const list: Verb = async (context, args) => {
+  const json = args.has('json');
+  if (args.has('watch')) return watch(context, json);
+  const handle = await context.open('read');
+  try {
+    // The app's roll may be some seconds old; a core of our own has just looked.
+    if (handle.origin === 'app') await handle.core.run({ command: 'look' }, 'cli');
+    await context.io.out(text(handle, context.io, json, 0));
+  } finally {
+    await handle.close();
+  }
+  return DONE;
+};
+
+function text(handle: CoreHandle, io: Io, json: boolean, indent: number): string {
+  const { roll } = handle.core;
+  if (json) return `${JSON.stringify(listJson(roll), null, indent === 0 ? 2 : 0)}\n`;
+  return renderRoll(roll, { width: io.columns(), colour: io.colour, home: io.home, now: Date.now() });
+}
+
+/** Until Ctrl-C or until nobody reads. On a terminal it redraws; elsewhere it prints when something changed. */
+async function watch({ io, open }: Context, json: boolean): Promise<typeof DONE> {
+  let handle = await open('read');
+  let gone = followLoss(handle);
+  let printed = '';
+  if (io.outIsTerminal && !json) await io.out('\u001b[2J');
+  try {
+    while (!io.ended.aborted) {
+      if (gone.current) {
+        // The app was quit or has crashed: go on with whatever is in charge now.
+        await handle.close();
+        handle = await open('read');
+        gone = followLoss(handle);
+      }
+      if (handle.origin === 'local') await handle.core.run({ command: 'look' }, 'cli');
+      if (io.outIsTerminal && !json) {
+        // Home, then each line cleared to its end, then the rest below: no flicker of an empty screen.
+        const lines = text(handle, io, false, 0).replaceAll('\n', '\u001b[K\n');
+        await io.out(`\u001b[H${lines}\u001b[J`);
+      } else {
+        const now = rollFingerprint(handle.core.roll);
+        if (now !== printed) await io.out(`${printed === '' || json ? '' : '\n'}${text(handle, io, json, 1)}`);
+        printed = now;
+      }
+      await pause(io.ended);
+    }
+  } finally {
+    await handle.close();
+  }
+  return DONE;
+}
+
+function followLoss(handle: CoreHandle): { current: boolean } {
+  const gone = { current: false };
+  void handle.lost.then(() => {
+    gone.current = true;
+  });
+  return gone;
+}
+
+function pause(ended: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (ended.aborted) return done();
+    const finish = () => {
+      clearTimeout(timer);
+      ended.removeEventListener('abort', finish);
+      done();
+    };
+    const timer = setTimeout(finish, EVERY_MS);
+    ended.addEventListener('abort', finish);
+  });
+}

@@ -1,0 +1,9 @@
+import type { Paths } from '../config/paths.ts';
+import type { WriterLock } from '../control/writer-lock.ts';
+import type { LocalCore } from '../supervisor/core.ts';
+import { openLocalCore } from '../supervisor/local-core.ts';
+
+/** Opens a supervisor in this process. */
+export function openForCli(paths: Paths, mode: 'read' | 'act', lock: WriterLock | null): Promise<LocalCore> {
+  return openLocalCore({ paths, mode, lock });
+}

@@ -1,0 +1,175 @@
+/** The roll as text: grouped by host, trouble first, with the reasons of what is in trouble. Pure. */
+import type { HostEntry, Leftover, Roll, Server } from '../roll/schema.ts';
+import {
+  byTrouble,
+  clockTime,
+  columnAge,
+  formatBytes,
+  formatCpu,
+  hostHeadline,
+  leakedTotals,
+  leakSentence,
+  NOTHING,
+  serverLabel,
+  shortenPath,
+  standingSign,
+  standingWord,
+} from '../roll/words.ts';
+import { type Column, cutEnd, cutPath, layOut, printable, type TableLayout, wrap } from './table.ts';
+
+export interface RenderOptions {
+  /** Columns of the terminal; null cuts nothing. */
+  readonly width: number | null;
+  readonly colour: boolean;
+  readonly home: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+const INDENT = 2;
+const COLUMNS: readonly Column[] = [
+  { head: 'Standing', align: 'left' },
+  { head: 'Server', align: 'left' },
+  { head: 'PID', align: 'right' },
+  { head: 'Owner', align: 'left', cut: { how: cutEnd, least: 8 } },
+  { head: 'CPU', align: 'right' },
+  { head: 'Memory', align: 'right' },
+  { head: 'Age', align: 'right' },
+  { head: 'Directory', align: 'left', cut: { how: cutPath, least: 12 } },
+];
+
+/** The whole roll, ending in a newline. */
+export function renderRoll(roll: Roll, options: RenderOptions): string {
+  const cells = new Map<string, string[]>();
+  for (const server of roll.servers) cells.set(server.id, serverCells(server, options));
+  for (const leftover of roll.leftovers) cells.set(leftover.id, leftoverCells(leftover, options));
+  const layout = layOut(COLUMNS, [...cells.values()], options.width, INDENT);
+  const lines: string[] = [];
+  if (roll.settings.configProblem !== null)
+    lines.push(...wrap(printable(roll.settings.configProblem), options.width), '');
+  for (const host of roll.hosts) {
+    if (lines.length > 0 && lines.at(-1) !== '') lines.push('');
+    lines.push(...hostLines(host, roll, cells, layout, options));
+  }
+  lines.push(...alertLines(roll, options), ...recordLines(roll, options), ...footLines(roll));
+  return `${lines.join('\n')}\n`;
+}
+
+function hostLines(
+  host: HostEntry,
+  roll: Roll,
+  cells: ReadonlyMap<string, string[]>,
+  layout: TableLayout,
+  options: RenderOptions,
+): string[] {
+  const asOf = host.lookedAt === null ? 'not looked yet' : `as of ${clockTime(host.lookedAt, options.now)}`;
+  const state = host.state === 'connected' ? '' : `, ${host.state}`;
+  const lines = [printable(`${hostHeadline(roll, host.name)}${state}, ${asOf}`)];
+  for (const sentence of [host.detail, host.partial]) {
+    if (sentence !== null) lines.push(...wrap(printable(sentence), options.width));
+  }
+  const servers = roll.servers.filter((server) => server.host === host.name).sort(byTrouble);
+  const leftovers = roll.leftovers.filter((leftover) => leftover.host === host.name);
+  if (servers.length + leftovers.length === 0) return lines;
+  lines.push(layout.head);
+  for (const server of servers) {
+    lines.push(paint(layout.row(cells.get(server.id) ?? []), server.standing, options));
+    const trouble = server.standing === 'leaked' || server.standing === 'suspect';
+    if (trouble) for (const reason of server.reasons) lines.push(...reasonLines(reason, options));
+    for (const tag of tags(server)) lines.push(...reasonLines(tag, options));
+  }
+  for (const leftover of leftovers) {
+    lines.push(paint(layout.row(cells.get(leftover.id) ?? []), 'leaked', options));
+    for (const reason of leftover.reasons) lines.push(...reasonLines(reason, options));
+  }
+  return lines;
+}
+
+function serverCells(server: Server, options: RenderOptions): string[] {
+  const count = server.duplicates > 1 ? ` × ${server.duplicates}` : '';
+  return [
+    `${standingSign(server.standing)} ${standingWord(server.standing)}`,
+    printable(`${serverLabel(server)}${count}`),
+    String(server.pid),
+    server.owner === null
+      ? NOTHING
+      : printable(server.owner.alive ? server.owner.label : `${server.owner.label}, gone`),
+    formatCpu(server.cpuPercent),
+    formatBytes(server.memoryBytes).text,
+    columnAge(options.now - Date.parse(server.startedAt)),
+    server.directory === null ? NOTHING : printable(shortenPath(server.directory, options.home)),
+  ];
+}
+
+function leftoverCells(leftover: Leftover, options: RenderOptions): string[] {
+  return [
+    `${standingSign('leaked')} Leftover`,
+    printable(leftover.name),
+    String(leftover.pid),
+    `PID ${leftover.ofPid}, gone`,
+    NOTHING,
+    formatBytes(leftover.rssBytes).text,
+    columnAge(options.now - Date.parse(leftover.startedAt)),
+    leftover.directory === null ? NOTHING : printable(shortenPath(leftover.directory, options.home)),
+  ];
+}
+
+/** What a healthy standing does not say. */
+function tags(server: Server): string[] {
+  const said: string[] = [];
+  if (server.health === 'unresponsive') {
+    said.push(server.healthDetail === null ? 'unresponsive' : `unresponsive: ${server.healthDetail}`);
+  }
+  if (server.growing !== null) said.push(server.growing);
+  if (!server.ownUid) said.push('belongs to another user; it is shown and never signalled');
+  return said;
+}
+
+function reasonLines(reason: string, options: RenderOptions): string[] {
+  const indent = ' '.repeat(INDENT + 2);
+  const room = options.width === null ? null : Math.max(20, options.width - indent.length);
+  return wrap(printable(reason), room).map((line) => `${indent}${line}`);
+}
+
+function alertLines(roll: Roll, options: RenderOptions): string[] {
+  const faults = roll.alerts.filter((alert) => alert.level === 'fault');
+  return faults.flatMap((alert) => ['', ...wrap(printable(`${alert.title}. ${alert.detail}`), options.width)]);
+}
+
+function recordLines(roll: Roll, options: RenderOptions): string[] {
+  if (roll.records.length === 0) return [];
+  const lines = ['', roll.records.length === 1 ? '1 stale record' : `${roll.records.length} stale records`];
+  for (const record of roll.records) {
+    lines.push(`  ${printable(shortenPath(record.path, options.home))}`, ...reasonLines(record.detail, options));
+  }
+  return lines;
+}
+
+/** What to do next, where there is something to do. */
+function footLines(roll: Roll): string[] {
+  const totals = leakedTotals(roll);
+  if (totals.ids.length === 0) return [];
+  return ['', `${leakSentence(totals)}. rollcall reap --all ends what is leaked; rollcall explain PID says why.`];
+}
+
+/** Colour is spent on trouble only, and never the only sign. */
+function paint(line: string, standing: Server['standing'], options: RenderOptions): string {
+  if (!options.colour) return line;
+  if (standing === 'leaked') return `\u001b[31m${line}\u001b[39m`;
+  if (standing === 'suspect') return `\u001b[33m${line}\u001b[39m`;
+  return line;
+}
+
+/** Changes exactly when something that matters changed: not with CPU, memory, ages or the time of the look. */
+export function rollFingerprint(roll: Roll): string {
+  return JSON.stringify([
+    roll.hosts.map((host) => [host.id, host.state, host.detail]),
+    roll.servers
+      .map((server) => [server.id, server.standing, server.health, server.listening, server.owner?.alive ?? null])
+      .sort(),
+    roll.leftovers.map((leftover) => leftover.id).sort(),
+    roll.records.map((record) => [record.path, record.verdict, record.sha256]),
+    roll.alerts.map((alert) => alert.title),
+    roll.settings.configProblem,
+  ]);
+}

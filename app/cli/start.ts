@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+import { shortenPath } from '../roll/words.ts';
+import { failureText } from './failure.ts';
+import { DONE, FAILED, type Verb } from './io.ts';
+import { wholeNumber } from './parse.ts';
+import { printable } from './table.ts';
+
+export const start: Verb = async ({ io, open }, args) => {
+  const kind = args.positionals[0] ?? '';
+  const port = args.value('port');
+  const forPid = args.value('for');
+  const directory = resolve(io.cwd, args.value('dir') ?? '.');
+  const command = {
+    command: 'start' as const,
+    kind,
+    directory,
+    port: port === undefined ? null : wholeNumber(port, 'port', 1, 65_535),
+    forPid: forPid === undefined ? null : wholeNumber(forPid, 'for', 2, 4_194_304),
+    keepRunning: args.has('keep-running'),
+  };
+  const json = args.has('json');
+  const handle = await open('act');
+  try {
+    if (!json) io.say(`Starting ${printable(kind)} in ${printable(shortenPath(directory, io.home))}.`);
+    const result = await handle.core.run(command, 'cli');
+    if (!result.ok) {
+      io.say(failureText(result.failure));
+      if (json)
+        await io.out(`${JSON.stringify({ id: null, pid: null, url: null, failure: result.failure }, null, 2)}\n`);
+      return FAILED;
+    }
+    const { id = null, pid = null, url = null } = result.server ?? {};
+    if (json) await io.out(`${JSON.stringify({ id, pid, url, message: result.message }, null, 2)}\n`);
+    else {
+      io.say(printable(result.message));
+      await io.out(`id   ${id ?? '–'}\npid  ${pid ?? '–'}\nurl  ${url ?? '–'}\n`);
+    }
+    return DONE;
+  } finally {
+    await handle.close();
+  }
+};

@@ -1,0 +1,163 @@
+/** Every verb: how it is written, what it does, and where its code is. Loaded at each start, so it imports nothing heavy. */
+import type { Verb } from './io.ts';
+
+export interface Flag {
+  /** Name of the value it takes; absent for a switch. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+export interface VerbEntry {
+  readonly usage: string;
+  readonly summary: string;
+  readonly more: readonly string[];
+  readonly flags: Readonly<Record<string, Flag>>;
+  readonly least: number;
+  readonly most: number;
+  load(): Promise<Verb>;
+}
+
+const JSON_FLAG: Flag = { help: 'print JSON on standard output; messages go to standard error' };
+const YES_FLAG: Flag = { help: 'do not ask; needed where there is no terminal to ask on' };
+const TARGET = 'PID is a number; ID is the id that list --json and explain show, or at least 4 digits of its start.';
+
+export const VERBS: Readonly<Record<string, VerbEntry>> = {
+  list: {
+    usage: 'list [--json] [--watch]',
+    summary: 'show every server, leftover and stale record',
+    more: ['◆ leaked  ◇ suspect  ● supervised  ◉ owned  ■ service  ○ detached'],
+    flags: {
+      json: JSON_FLAG,
+      watch: { help: 'keep showing it until Ctrl-C; off a terminal only when something changed' },
+    },
+    least: 0,
+    most: 0,
+    load: async () => (await import('./list.ts')).list,
+  },
+  explain: {
+    usage: 'explain PID|ID [--json]',
+    summary: 'say why a server has its standing, or why a process is no server',
+    more: [TARGET],
+    flags: { json: JSON_FLAG },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./explain.ts')).explain,
+  },
+  start: {
+    usage: 'start KIND [--dir DIR] [--port PORT] [--for PID] [--keep-running] [--json]',
+    summary: 'start a server and return once it is ready, with its id, PID and URL',
+    more: ['KIND is opencode, t3, codex or a kind of the configuration file.'],
+    flags: {
+      dir: { value: 'DIR', help: 'folder it works in; the current one by default' },
+      port: { value: 'PORT', help: 'port it listens on; by default it chooses' },
+      for: { value: 'PID', help: 'stop it when this process goes away' },
+      'keep-running': { help: 'leave it running when the app quits' },
+      json: JSON_FLAG,
+    },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./start.ts')).start,
+  },
+  stop: {
+    usage: 'stop PID|ID [--yes] [--force] [--json]',
+    summary: 'stop a server that Rollcall supervises',
+    more: [TARGET],
+    flags: { yes: YES_FLAG, force: { help: 'also when it is busy' }, json: JSON_FLAG },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./stop.ts')).stop,
+  },
+  reap: {
+    usage: 'reap PID|ID… | --all [--dry-run] [--yes] [--force] [--json]',
+    summary: 'end leaked servers with their children, and nothing else',
+    more: [
+      '--all takes what is leaked and leftovers whose server is gone. By PID or id also suspect and detached',
+      'servers can be reaped; owned, service, supervised and busy ones need --force as well.',
+      'A process that is no recognised server or leftover is always refused.',
+      TARGET,
+    ],
+    flags: {
+      all: { help: 'everything that is leaked now, and leftovers' },
+      'dry-run': { help: 'show every process that would be signalled, and signal none' },
+      yes: YES_FLAG,
+      force: { help: 'also the named ones that are owned, a service, supervised or busy' },
+      json: JSON_FLAG,
+    },
+    least: 0,
+    most: 1000,
+    load: async () => (await import('./reap.ts')).reap,
+  },
+  log: {
+    usage: 'log PID|ID',
+    summary: 'print the end of the log of a server that Rollcall started',
+    more: [TARGET],
+    flags: {},
+    least: 1,
+    most: 1,
+    load: async () => (await import('./log.ts')).log,
+  },
+  records: {
+    usage: 'records [--json]',
+    summary: 'list records that do not verify, with the reason',
+    more: ['Records that verify are the supervised servers of list.'],
+    flags: { json: JSON_FLAG },
+    least: 0,
+    most: 0,
+    load: async () => (await import('./records.ts')).records,
+  },
+  clear: {
+    usage: 'clear PATH [--json]',
+    summary: 'move a stale record aside, recoverably; nothing is signalled',
+    more: ['PATH is the file as records shows it.'],
+    flags: { json: JSON_FLAG },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./clear.ts')).clear,
+  },
+  audit: {
+    usage: 'audit [--limit N] [--json]',
+    summary: 'show what was signalled and refused, the newest last',
+    more: [],
+    flags: { limit: { value: 'N', help: 'how many lines; 50 by default' }, json: JSON_FLAG },
+    least: 0,
+    most: 0,
+    load: async () => (await import('./audit.ts')).audit,
+  },
+};
+
+/** The text of `rollcall --help`. */
+export function helpForAll(): string {
+  const width = Math.max(...Object.keys(VERBS).map((name) => name.length));
+  const verbs = Object.entries(VERBS).map(([name, verb]) => `  ${name.padEnd(width)}  ${verb.summary}`);
+  return [
+    'rollcall: calls the roll of the AI-coding-agent servers that run here, and reaps the leaked ones',
+    '',
+    'Usage: rollcall VERB [arguments]',
+    '',
+    ...verbs,
+    '',
+    '  rollcall VERB --help   how a verb is written',
+    '  rollcall --version     this version',
+    '',
+    'Exit code: 0 done, 1 refused or failed, 2 the command line was not understood.',
+    'ROLLCALL_CONFIG_DIR and ROLLCALL_STATE_DIR say where its files are.',
+    '',
+  ].join('\n');
+}
+
+/** The text of `rollcall VERB --help`. */
+export function helpFor(verb: VerbEntry): string {
+  const flags = Object.entries(verb.flags).map(([name, flag]) => {
+    const written = flag.value === undefined ? `--${name}` : `--${name} ${flag.value}`;
+    return [written, flag.help] as const;
+  });
+  const width = Math.max(0, ...flags.map(([written]) => written.length));
+  const lines = [
+    `Usage: rollcall ${verb.usage}`,
+    '',
+    `${verb.summary.charAt(0).toUpperCase()}${verb.summary.slice(1)}.`,
+  ];
+  if (verb.more.length > 0) lines.push('', ...verb.more);
+  if (flags.length > 0) lines.push('', ...flags.map(([written, help]) => `  ${written.padEnd(width)}  ${help}`));
+  return `${lines.join('\n')}\n`;
+}
