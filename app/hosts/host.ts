@@ -104,6 +104,8 @@ export interface Look {
   readonly outgoing: readonly Outgoing[];
   /** Sockets could not be read at all: "no client" is then unknown, not proved. */
   readonly socketsReadable: boolean;
+  /** The observer itself runs in a container, so a container cgroup says nothing about others. */
+  readonly ownCgroupIsContainer: boolean;
   /** PIDs that are or act as a reaper of orphans (PID 1 and known subreapers such as `systemd --user`). */
   readonly reapers: readonly number[];
   readonly gaps: readonly Gap[];
@@ -113,6 +115,8 @@ export interface LookRequest {
   readonly customKinds: readonly CustomKind[];
   /** PIDs to include whatever they are (recorded processes, owners to watch). */
   readonly include: readonly number[];
+  /** PIDs to include with everything that descends from them. */
+  readonly trees?: readonly number[];
   /** Our own sockets' processes: their connections are never clients. */
   readonly ownPids: readonly number[];
 }
@@ -174,6 +178,11 @@ export interface Host {
   machine(): Promise<MachineLine>;
   /** Reads one process now, whatever it is; null when no process has that PID. Throws `ReadFailed` when it cannot tell. */
   inspect(pid: number): Promise<ProcessInfo | null>;
+  /**
+   * Who listens on a TCP port of this host, whatever it is: null for nobody, `unreadable` when somebody does whose
+   * process cannot be told (another user's).
+   */
+  portHolder(port: number): Promise<ProcessInfo | 'unreadable' | null>;
   /** A fresh verdict on a recorded identity. Never throws: a failing look is `unknown`. */
   verify(ref: ProcessRef): Promise<Verdict>;
   hold(ref: ProcessRef): Promise<HeldProcess>;

@@ -71,7 +71,7 @@ export class Collector {
     let trees: ReadonlySet<number> = new Set();
     for (let round = 0; round < SETTLING_ROUNDS; round += 1) {
       candidates = this.#candidates(request.customKinds);
-      const roots = candidates.map(({ pid }) => pid);
+      const roots = [...candidates.map(({ pid }) => pid), ...(request.trees ?? [])];
       for (const [pid, entry] of this.#table.entries) if (carriesMark(entry)) roots.push(pid);
       const belonging = relevant(this.#table.entries, roots, request.include);
       trees = belonging.trees;

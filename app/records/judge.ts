@@ -1,0 +1,141 @@
+/** What our records say of the processes that run now: which verify, which are stale and why. */
+import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
+import { type Verdict, identityKey, type ProcessRef } from '../identity/identity.ts';
+import type { RecordEntry } from '../roll/schema.ts';
+import type { ServerRecord } from './schema.ts';
+import type { RecordFile } from './store.ts';
+
+/** A record whose process verifies `same`. */
+export interface LiveRecord {
+  readonly path: string;
+  readonly record: ServerRecord;
+  /** The process it names: its listener, or what was spawned while that is still starting. */
+  readonly ref: ProcessRef;
+}
+
+export interface JudgedRecords {
+  readonly live: readonly LiveRecord[];
+  readonly stale: readonly RecordEntry[];
+  /** Planned or spawned by a start that is under way now: neither live nor stale yet. */
+  readonly pending: readonly ServerRecord[];
+}
+
+/** The reference a record stands by: the listener once it is bound, else the direct child. */
+export function refOfRecord(record: ServerRecord): ProcessRef | null {
+  return record.server ?? record.spawned;
+}
+
+/** "names PID 4711, which is now postgres". */
+export function staleSentence(pid: number, verdict: Verdict): string {
+  switch (verdict.verdict) {
+    case 'same':
+      return `names PID ${pid}, which is the recorded process`;
+    case 'gone':
+      return `names PID ${pid}, which is gone: ${verdict.why}`;
+    case 'zombie':
+      return `names PID ${pid}, which has exited and waits to be collected by its parent`;
+    case 'reused':
+      return `names PID ${pid}, which is now ${verdict.by.name}`;
+    case 'thread':
+      return `names PID ${pid}, which is now a thread of ${verdict.of.name}, PID ${verdict.of.pid}`;
+    case 'foreign':
+      return `names PID ${pid}, but ${verdict.why}`;
+    case 'unknown':
+      return `names PID ${pid}, whose identity could not be proved: ${verdict.why}`;
+  }
+}
+
+/** Why a record with this verdict stays where it is; null when it may be moved aside. */
+function keptBecause(verdict: Verdict): string | null {
+  if (verdict.verdict === 'foreign') return 'This record is kept: it belongs to another host or namespace.';
+  if (verdict.verdict === 'unknown') return 'This record is kept: its process may still be the recorded one.';
+  return null;
+}
+
+/**
+ * Verifies every record against the host.
+ *
+ * @param pendingNonces nonces of starts that run in this process
+ */
+export async function judgeRecords(
+  files: readonly RecordFile[],
+  host: Host,
+  pendingNonces: ReadonlySet<string>,
+): Promise<JudgedRecords> {
+  const live: LiveRecord[] = [];
+  const stale: RecordEntry[] = [];
+  const pending: ServerRecord[] = [];
+  for (const file of files) {
+    if (file.record === null) {
+      stale.push(corruptEntry(host.name, file.path, file.sha256, file.problem, file.newer));
+      continue;
+    }
+    const { record } = file;
+    const ref = refOfRecord(record);
+    const starting = record.state !== 'bound';
+    if (pendingNonces.has(record.nonce) || (starting && (await host.verify(record.writer)).verdict === 'same')) {
+      pending.push(record);
+      continue;
+    }
+    const verdict: Verdict =
+      ref === null
+        ? { verdict: 'gone', why: 'it was planned, but no process was ever started for it' }
+        : await host.verify(ref);
+    if (ref !== null && verdict.verdict === 'same') live.push({ path: file.path, record, ref });
+    else stale.push(staleEntry(host.name, file.path, file.sha256, record, verdict));
+  }
+  return { live, stale, pending };
+}
+
+function staleEntry(host: string, path: string, sha256: string, record: ServerRecord, verdict: Verdict): RecordEntry {
+  const pid = refOfRecord(record)?.identity.pid ?? null;
+  const kept = keptBecause(verdict);
+  return {
+    host,
+    source: 'rollcall',
+    path,
+    pid,
+    verdict: verdict.verdict,
+    detail: pid === null ? 'was planned, but no process was ever started for it' : staleSentence(pid, verdict),
+    clearable: kept === null,
+    keptBecause: kept,
+    sha256,
+    kind: record.kind,
+    directory: record.directory,
+    writtenAt: record.writtenAt,
+  };
+}
+
+/** An entry for a file that is no record. */
+export function corruptEntry(host: string, path: string, sha256: string, problem: string, newer: boolean): RecordEntry {
+  return {
+    host,
+    source: 'rollcall',
+    path,
+    pid: null,
+    verdict: 'corrupt',
+    detail: `is no record: ${problem}`,
+    clearable: sha256 !== '' && !newer,
+    keptBecause: newer
+      ? 'This record is kept: a later Rollcall wrote it.'
+      : sha256 === ''
+        ? 'This file is kept: it could not be read.'
+        : null,
+    sha256,
+    kind: null,
+    directory: null,
+    writtenAt: null,
+  };
+}
+
+/** The living process that carries a start's nonce in its environment: the server of a start nobody finished. */
+export function carrierOf(nonce: string, look: Look): ProcessInfo | null {
+  const carriers = [...look.processes.values()].filter(({ marks }) => marks.ROLLCALL_NONCE === nonce);
+  const served = carriers.find(({ pid }) => look.candidates.some((candidate) => candidate.pid === pid));
+  return served ?? null;
+}
+
+/** Live records by the key of the identity they stand by. */
+export function byIdentity(live: readonly LiveRecord[]): ReadonlyMap<string, LiveRecord> {
+  return new Map(live.map((entry) => [identityKey(entry.ref.identity), entry]));
+}

@@ -1,0 +1,152 @@
+/** Our own records on disk. Reading changes nothing; every write is atomic; nothing is ever deleted unread. */
+import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, readSync, renameSync, unlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { atomicWrite } from '../config/atomic-write.ts';
+import { RECORD_LIMIT_BYTES, type ServerRecord, recordSchema } from './schema.ts';
+
+/** A file in the records folder, parsed or with the reason why it is no record; `newer` ones are a later Rollcall's. */
+export type RecordFile =
+  | { readonly path: string; readonly sha256: string; readonly record: ServerRecord; readonly problem: null; readonly newer: false }
+  | { readonly path: string; readonly sha256: string; readonly record: null; readonly problem: string; readonly newer: boolean };
+
+/** The record changed, or went away, between being judged and being moved. */
+export class RecordChanged extends Error {
+  override readonly name = 'RecordChanged';
+  readonly path: string;
+  constructor(path: string) {
+    super(`${basename(path)} has changed since it was judged; it was left where it is.`);
+    this.path = path;
+  }
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function code(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
+export class RecordStore {
+  readonly folder: string;
+  readonly aside: string;
+
+  /**
+   * @param folder where records live
+   * @param aside where stale and corrupt ones are moved to, recoverably
+   */
+  constructor(folder: string, aside: string) {
+    this.folder = folder;
+    this.aside = aside;
+  }
+
+  pathOf(nonce: string): string {
+    return join(this.folder, `${nonce}.json`);
+  }
+
+  /** Every file in the folder that ends in `.json`; a folder that does not exist yet holds none. */
+  list(): RecordFile[] {
+    let names: string[];
+    try {
+      names = readdirSync(this.folder);
+    } catch (error) {
+      if (code(error) === 'ENOENT') return [];
+      throw error;
+    }
+    return names
+      .filter((name) => name.endsWith('.json'))
+      .sort()
+      .map((name) => this.read(join(this.folder, name)))
+      .filter((file) => file !== null);
+  }
+
+  /** One file; null when it does not exist (any more). */
+  read(path: string): RecordFile | null {
+    let descriptor: number;
+    try {
+      // O_NONBLOCK: a FIFO with a record's name must not stop the reader. O_NOFOLLOW: a link is no record of ours.
+      descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    } catch (error) {
+      if (code(error) === 'ENOENT') return null;
+      return { path, sha256: '', record: null, problem: `it could not be opened (${code(error)})`, newer: false };
+    }
+    try {
+      const stat = fstatSync(descriptor);
+      if (!stat.isFile()) return { path, sha256: '', record: null, problem: 'it is no regular file', newer: false };
+      const buffer = Buffer.alloc(RECORD_LIMIT_BYTES + 1);
+      const length = readSync(descriptor, buffer, 0, buffer.length, 0);
+      const bytes = buffer.subarray(0, length);
+      const sha256 = hashOf(bytes);
+      if (length > RECORD_LIMIT_BYTES) {
+        return { path, sha256, record: null, problem: `it is larger than ${RECORD_LIMIT_BYTES} bytes`, newer: false };
+      }
+      return { path, sha256, ...parseRecord(bytes.toString('utf8'), basename(path, '.json')) };
+    } catch (error) {
+      return { path, sha256: '', record: null, problem: `it could not be read (${code(error)})`, newer: false };
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  /** Writes a record, replacing the earlier state of the same nonce. */
+  async write(record: ServerRecord): Promise<string> {
+    const path = this.pathOf(record.nonce);
+    await atomicWrite(path, `${JSON.stringify(record, null, 2)}\n`);
+    return path;
+  }
+
+  /** Removes the record of a server that is proved gone. Removing what is not there is a no-op. */
+  remove(nonce: string): void {
+    try {
+      unlinkSync(this.pathOf(nonce));
+    } catch (error) {
+      if (code(error) !== 'ENOENT') throw error;
+    }
+  }
+
+  /**
+   * Moves a file aside if it still has the bytes that were judged (DESIGN rule 4.14).
+   *
+   * @returns where it is now
+   * @throws RecordChanged when its bytes differ or it is gone
+   */
+  setAside(path: string, sha256: string, now: number): string {
+    const current = this.read(path);
+    if (current === null || current.sha256 !== sha256) throw new RecordChanged(path);
+    mkdirSync(this.aside, { recursive: true, mode: 0o700 });
+    const target = join(this.aside, `${new Date(now).toISOString().replace(/[:.]/gu, '-')}-${basename(path)}`);
+    renameSync(path, target);
+    return target;
+  }
+}
+
+type Parsed =
+  | { readonly record: ServerRecord; readonly problem: null; readonly newer: false }
+  | { readonly record: null; readonly problem: string; readonly newer: boolean };
+
+function noRecord(problem: string, newer = false): Parsed {
+  return { record: null, problem, newer };
+}
+
+/** Parses the text of a record. Pure. */
+export function parseRecord(text: string, nonce: string): Parsed {
+  if (text.trim() === '') return noRecord('it is empty');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return noRecord(text.includes('\0') ? 'it is filled with NUL bytes' : 'it is no complete JSON');
+  }
+  const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined;
+  if (typeof version === 'number' && version > 1) {
+    return noRecord(`it was written by a later Rollcall (version ${version})`, true);
+  }
+  const parsed = recordSchema.safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return noRecord(`its ${issue?.path.join('.') || 'content'} is not what a record has`);
+  }
+  if (parsed.data.nonce !== nonce) return noRecord('its nonce is not that of its file name');
+  return { record: parsed.data, problem: null, newer: false };
+}

@@ -1,0 +1,80 @@
+/** What the person should know now, worst first. Pure. */
+import type { Alert, HostEntry, Leftover, RecordEntry, Server } from '../roll/schema.ts';
+import { formatBytes, leakSentence, leakedTotals, listed, plural, rowName } from '../roll/words.ts';
+
+export interface AlertInput {
+  readonly servers: readonly Server[];
+  readonly leftovers: readonly Leftover[];
+  readonly records: readonly RecordEntry[];
+  readonly hosts: readonly HostEntry[];
+  /** Faults of our own: a start that failed, a record folder that cannot be written. */
+  readonly faults: readonly Alert[];
+}
+
+function leakAlert({ servers, leftovers }: AlertInput): Alert | null {
+  const leaked = servers.filter(({ standing, reap }) => standing === 'leaked' && reap.allowed === 'yes');
+  const left = leftovers.filter(({ reap }) => reap.allowed === 'yes');
+  if (leaked.length + left.length === 0) return null;
+  const owners = [...new Set(leaked.flatMap(({ owner }) => (owner === null ? [] : [owner.label])))];
+  const whose = owners.length === 0 ? '' : ` (${listed(owners.slice(0, 3))})`;
+  const detail =
+    leaked.length === 0
+      ? 'The servers that started them are gone.'
+      : leaked.length === 1
+        ? `Its owner is gone${whose}, no client is connected and it is not busy.`
+        : `Their owners are gone${whose}, no client is connected and none is busy.`;
+  return {
+    id: 'leaked',
+    level: 'leak',
+    title: leakSentence(leakedTotals({ servers: [...servers], leftovers: [...leftovers] })),
+    detail,
+    act: 'reap-leaked',
+    servers: leaked.map(({ id }) => id),
+  };
+}
+
+/** A supervised server that does not answer: shown, never restarted silently (DESIGN rule 4.11). */
+function unresponsive({ servers }: AlertInput): Alert[] {
+  return servers
+    .filter(({ standing, health }) => standing === 'supervised' && health === 'unresponsive')
+    .map((server) => ({
+      id: `unresponsive-${server.id}`,
+      level: 'notice',
+      title: `${rowName(server)} does not answer`,
+      detail: `Its process is alive, PID ${server.pid}: ${server.healthDetail ?? 'no answer in time'}. Restart it if it stays so.`,
+      act: 'show-server',
+      servers: [server.id],
+    }));
+}
+
+function growing({ servers }: AlertInput): Alert[] {
+  return servers
+    .filter(({ growing: words }) => words !== null)
+    .map((server) => ({
+      id: `growing-${server.id}`,
+      level: 'notice',
+      title: `${rowName(server)} grows: ${server.growing ?? ''}`,
+      detail: `It has ${plural(server.processes.length, 'process', 'processes')} and holds ${formatBytes(server.memoryBytes).text}. A restart frees them.`,
+      act: 'show-server',
+      servers: [server.id],
+    }));
+}
+
+function staleRecords({ records }: AlertInput): Alert | null {
+  const stale = records.filter(({ clearable }) => clearable);
+  if (stale.length === 0) return null;
+  return {
+    id: 'records',
+    level: 'notice',
+    title: stale.length === 1 ? '1 record is stale' : `${stale.length} records are stale`,
+    detail: 'What they name is not there any more. Moving them aside signals nothing.',
+    act: 'show-records',
+    servers: [],
+  };
+}
+
+export function alertsOf(input: AlertInput): Alert[] {
+  return [...input.faults, leakAlert(input), ...unresponsive(input), ...growing(input), staleRecords(input)].filter(
+    (alert) => alert !== null,
+  );
+}

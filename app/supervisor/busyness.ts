@@ -1,0 +1,77 @@
+/** Is a server busy? Every sign that can be had without touching it, weighed together. Pure. */
+import type { Outgoing, ProcessInfo } from '../hosts/host.ts';
+import type { Busyness } from '../servers/kind.ts';
+import { sentenceAge } from '../roll/words.ts';
+import { LOW_CPU_PERCENT } from './memory.ts';
+import { nameOf } from './members.ts';
+
+/** How long an event stream must have been silent before silence means idle. */
+export const SILENCE_MS = 5000;
+/** A model may think this long before its first word; an open request is a possible sign of work until then. */
+const MODEL_SILENCE_MS = 30_000;
+/** CPU must have been low for this long where nothing better can be known. */
+export const CPU_WINDOW_MS = 4000;
+
+export interface StreamFact {
+  readonly reading: Busyness;
+  /** Milliseconds since the epoch of the last event that was no heartbeat, else of the opening. */
+  readonly lastSign: number | null;
+}
+
+export interface BusyFacts {
+  readonly main: ProcessInfo;
+  /** Processes below the server's own. */
+  readonly children: readonly ProcessInfo[];
+  /** Established connections that the server itself opened. */
+  readonly outgoing: readonly Outgoing[];
+  /** Null when the kind has no stream, or the server is locked. */
+  readonly stream: StreamFact | null;
+  /** Why there is no stream although the kind has one ("it is locked behind a password"). */
+  readonly streamWhy: string | null;
+  /** Its kind was asked for a stream and cannot be: neither locked nor answering. */
+  readonly unresponsive: boolean;
+  readonly lowCpuSince: number | null;
+  readonly now: number;
+}
+
+/** A child that leads or joined a session of its own is a tool; MCP and language servers stay in their server's. */
+function toolChild(main: ProcessInfo, children: readonly ProcessInfo[]): ProcessInfo | undefined {
+  return children.find((child) => child.session !== main.session && child.state !== 'Z');
+}
+
+export function judgeBusyness(facts: BusyFacts): Busyness {
+  const tool = toolChild(facts.main, facts.children);
+  if (tool !== undefined) return { busy: true, sign: `a tool runs: ${nameOf(tool)}, PID ${tool.pid}` };
+  if (facts.stream !== null) return judgeStream(facts, facts.stream);
+  if (facts.unresponsive) return { busy: 'unknown', why: 'it does not answer, so its sessions cannot be seen' };
+  return judgeCpu(facts);
+}
+
+function judgeStream(facts: BusyFacts, { reading, lastSign }: StreamFact): Busyness {
+  if (reading.busy !== false) return reading;
+  const silent = lastSign === null ? 0 : facts.now - lastSign;
+  if (silent < SILENCE_MS) {
+    return { busy: 'unknown', why: `its event stream has been followed for ${sentenceAge(silent)} of ${SILENCE_MS / 1000} s` };
+  }
+  const request = facts.outgoing[0];
+  if (request !== undefined && silent < MODEL_SILENCE_MS) {
+    return {
+      busy: 'unknown',
+      why: `it has a connection to ${request.address} port ${request.port}, perhaps a model's answer it waits for`,
+    };
+  }
+  return { busy: false, sign: `no tool child, event stream silent for ${sentenceAge(silent)}` };
+}
+
+function judgeCpu(facts: BusyFacts): Busyness {
+  const because = facts.streamWhy === null ? '' : `${facts.streamWhy}; `;
+  const percent = facts.main.cpuPercent;
+  if (percent !== null && percent >= LOW_CPU_PERCENT) {
+    return { busy: 'unknown', why: `${because}it uses ${percent.toFixed(1)} % of a core` };
+  }
+  if (facts.lowCpuSince === null || facts.now - facts.lowCpuSince < CPU_WINDOW_MS) {
+    return { busy: 'unknown', why: `${because}its CPU has not been watched for ${CPU_WINDOW_MS / 1000} s yet` };
+  }
+  const quiet = sentenceAge(facts.now - facts.lowCpuSince);
+  return { busy: false, sign: `${because}no tool child, CPU below ${LOW_CPU_PERCENT} % for ${quiet}` };
+}

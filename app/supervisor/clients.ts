@@ -1,0 +1,43 @@
+/** Who is connected to a server. Pure. */
+import type { Look } from '../hosts/host.ts';
+import type { Server } from '../roll/schema.ts';
+import { plural } from '../roll/words.ts';
+import type { ClientFact } from './standing.ts';
+import { nameOf } from './members.ts';
+
+type ClientRow = NonNullable<Server['clients']>[number];
+
+/**
+ * Clients of a server, by process where that can be told; null where sockets could not be read. Connections of the
+ * server's own tree are its inner life, not clients.
+ */
+export function clientsOf(look: Look, ports: readonly number[], tree: ReadonlySet<number>): ClientRow[] | null {
+  if (!look.socketsReadable) return null;
+  const rows = new Map<string, ClientRow>();
+  for (const client of look.clients) {
+    if (!tree.has(client.serverPid) || !ports.includes(client.port)) continue;
+    if (client.peerPid !== null && tree.has(client.peerPid)) continue;
+    const info = client.peerPid === null ? undefined : look.processes.get(client.peerPid);
+    const label =
+      client.peerPid === null
+        ? `somebody at ${client.peerAddress}`
+        : `${info === undefined ? 'a process' : nameOf(info)}, PID ${client.peerPid}`;
+    const before = rows.get(label);
+    rows.set(label, { label, pid: client.peerPid, connections: (before?.connections ?? 0) + 1 });
+  }
+  return [...rows.values()].sort((a, b) => b.connections - a.connections);
+}
+
+export function clientFact(clients: readonly ClientRow[] | null, ports: readonly number[], transport: Server['transport']): ClientFact {
+  if (ports.length === 0) {
+    // Connections to a Unix socket cannot be told from outside, so they are no proof either way.
+    if (transport === 'socket') return { state: 'unknown', why: 'who is connected to its socket cannot be seen' };
+    return transport === 'stdio' ? { state: 'not-applicable' } : { state: 'none', fact: 'it listens on no port' };
+  }
+  if (clients === null) return { state: 'unknown', why: 'its connections could not be read' };
+  const named = ports.map((port) => `:${port}`).join(', ');
+  const [first] = clients;
+  if (first === undefined) return { state: 'none', fact: `no client connected to ${named}` };
+  const count = clients.reduce((sum, { connections }) => sum + connections, 0);
+  return { state: 'some', count, fact: `${first.label} is connected to ${named} (${plural(count, 'connection')})` };
+}

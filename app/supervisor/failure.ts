@@ -1,0 +1,32 @@
+import type { CommandResult, Failure } from '../roll/commands.ts';
+import type { ReapResult } from '../roll/schema.ts';
+
+/** An act that was not done; carries what the person is told. */
+export class ActFailed extends Error {
+  override readonly name = 'ActFailed';
+  readonly failure: Failure;
+  constructor(code: string, message: string, remedy: string, detail: string | null = null) {
+    super(message);
+    this.failure = { code, message, remedy, detail };
+  }
+}
+
+export function failed(failure: Failure, results: ReapResult[] = []): CommandResult {
+  return { ok: false, failure, results };
+}
+
+export function done(message: string, results: ReapResult[] = []): CommandResult {
+  return { ok: true, message, server: null, results };
+}
+
+/** What the person is told of an error that nobody foresaw: the cause, and where to look. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof ActFailed) return error.failure;
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    code: 'unexpected',
+    message: `That could not be done: ${message}`,
+    remedy: 'Look again and try once more; the timeline shows what was done until then.',
+    detail: error instanceof Error ? (error.stack ?? null) : null,
+  };
+}

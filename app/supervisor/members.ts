@@ -1,0 +1,129 @@
+/** The processes that one ending is about: each held from its verification until the end, in order, parents first. */
+import type { HeldProcess, Host, ProcessInfo, Signal } from '../hosts/host.ts';
+import { type ProcessRef, type Verdict, identityKey } from '../identity/identity.ts';
+import { oneLine, redactArgv } from '../servers/redact.ts';
+import type { Audit } from './audit.ts';
+import { programName } from './owner-label.ts';
+
+export function refOf(info: ProcessInfo): ProcessRef {
+  return { identity: info.identity, evidence: { executable: info.executable, argvHash: info.argvHash } };
+}
+
+/** What a process occupies: its proportional share where that could be read. Bytes. */
+export function memoryOf(info: ProcessInfo): number {
+  return info.pssBytes ?? info.rssBytes;
+}
+
+export interface Member {
+  readonly info: ProcessInfo;
+  readonly held: HeldProcess;
+  /** The server and its wrappers end first, each by the kind's sequence; children are swept after them. */
+  readonly part: 'server' | 'child';
+}
+
+/** A sentence for a verdict that forbids a signal: what was not done, whom that protects, what to do. */
+export function refusalSentence(pid: number, verdict: Verdict): string {
+  switch (verdict.verdict) {
+    case 'same':
+      return `PID ${pid} is the recorded process.`;
+    case 'gone':
+      return `PID ${pid} was not signalled: the process is gone (${verdict.why}).`;
+    case 'zombie':
+      return `PID ${pid} was not signalled: it has exited and waits to be collected by its parent.`;
+    case 'reused':
+      return `PID ${pid} was not signalled: it is ${verdict.by.name} now. The record is stale; move it aside.`;
+    case 'thread':
+      return `PID ${pid} was not signalled: it is a thread of ${verdict.of.name}, PID ${verdict.of.pid}. The record is stale; move it aside.`;
+    case 'foreign':
+      return `PID ${pid} was not signalled: ${verdict.why}. It can be ended only there.`;
+    case 'unknown':
+      return `PID ${pid} was not signalled: its identity could not be proved (${verdict.why}). It works again once a look can prove it.`;
+  }
+}
+
+export class Members {
+  readonly #host: Host;
+  readonly #audit: Audit;
+  readonly #by: string;
+  readonly #subject: string;
+  readonly #members = new Map<string, Member>();
+  /** What was sent so far, in order: "SIGTERM 4711". */
+  readonly sent: string[] = [];
+
+  constructor(host: Host, audit: Audit, by: string, subject: string) {
+    this.#host = host;
+    this.#audit = audit;
+    this.#by = by;
+    this.#subject = subject;
+  }
+
+  get all(): readonly Member[] {
+    return [...this.#members.values()];
+  }
+
+  has(info: ProcessInfo): boolean {
+    return this.#members.has(identityKey(info.identity));
+  }
+
+  /** Holds a process and says what it is; only one that verifies `same` becomes a member. */
+  async add(info: ProcessInfo, part: Member['part']): Promise<Verdict> {
+    const held = await this.#host.hold(refOf(info));
+    const verdict = await held.verify();
+    if (verdict.verdict === 'same' && !this.has(info)) {
+      this.#members.set(identityKey(info.identity), { info, held, part });
+    } else {
+      held.release();
+    }
+    return verdict;
+  }
+
+  /** Members whose identity verifies `same` just now. */
+  async living(part: Member['part'] | 'any'): Promise<Member[]> {
+    const chosen = this.all.filter((member) => part === 'any' || member.part === part);
+    const verdicts = await Promise.all(chosen.map((member) => member.held.verify()));
+    return chosen.filter((_, index) => verdicts[index]?.verdict === 'same');
+  }
+
+  /** Intent, signal through the held identity, outcome: one line of the audit before and one after. */
+  async signal(member: Member, signal: Signal): Promise<void> {
+    const { pid, identity } = member.info;
+    const name = oneLine(redactArgv(member.info.argv).join(' ') || member.info.comm, 120);
+    const line = { by: this.#by, host: this.#host.name, pid, identity, signal, subject: this.#subject };
+    this.#audit.write({ ...line, event: 'signal-intent', text: `${signal} to PID ${pid}, ${name}` });
+    const outcome = await member.held.signal(signal);
+    if (outcome.sent) {
+      this.sent.push(`${signal} ${pid}`);
+      this.#audit.write({ ...line, event: 'signal-outcome', verdict: 'same', text: `${signal} was sent to PID ${pid}` });
+    } else {
+      const text = refusalSentence(pid, outcome.verdict);
+      const settled = outcome.verdict.verdict === 'gone' || outcome.verdict.verdict === 'zombie';
+      this.#audit.write({
+        ...line,
+        event: settled ? 'signal-outcome' : 'refused',
+        verdict: outcome.verdict.verdict,
+        text,
+      });
+    }
+  }
+
+  /** Waits until every one has exited or the time is up; `onTick` runs about four times a second. */
+  async exited(members: readonly Member[], waitMs: number, onTick: (elapsedMs: number) => void): Promise<void> {
+    const began = performance.now();
+    const ticker = setInterval(() => onTick(performance.now() - began), 250);
+    try {
+      await Promise.all(members.map((member) => member.held.exited(waitMs)));
+    } finally {
+      clearInterval(ticker);
+    }
+  }
+
+  /** Lets go of every grip. */
+  release(): void {
+    for (const member of this.#members.values()) member.held.release();
+  }
+}
+
+/** The short name of a process for rows and sentences. */
+export function nameOf(info: ProcessInfo): string {
+  return programName(info.argv[0] ?? info.comm) || info.comm;
+}

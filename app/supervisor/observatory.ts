@@ -1,0 +1,122 @@
+/**
+ * Looking and judging: takes looks, keeps the probes and the memory, and turns a look into judged servers, leftovers
+ * and records. It signals nothing and writes nothing.
+ */
+import type { Host, Look } from '../hosts/host.ts';
+import { type JudgedRecords, judgeRecords, refOfRecord } from '../records/judge.ts';
+import type { RecordFile, RecordStore } from '../records/store.ts';
+import type { CustomKind, Kind } from '../servers/kind.ts';
+import { findLeftovers, holdersOf } from './leftovers.ts';
+import type { Memory } from './memory.ts';
+import { Probes } from './probes.ts';
+import { buildRoster, type JudgedServer } from './roster.ts';
+import type { Judged } from './targets.ts';
+
+export interface ObservatoryOptions {
+  readonly host: Host;
+  readonly store: RecordStore;
+  readonly memory: Memory;
+  readonly kindOf: (name: string) => Kind | null;
+  readonly customKinds: () => readonly CustomKind[];
+  readonly graceMs: () => number;
+  readonly uid: number | null;
+  /** Nonces of starts under way in this process. */
+  readonly pending: ReadonlySet<string>;
+  /** Streams are followed for every server, or only where a standing depends on it. */
+  readonly followAll: boolean;
+  /** A health or busy reading has changed since the last judgement. */
+  readonly onReading: () => void;
+}
+
+export interface Sight extends Judged {
+  readonly look: Look;
+  readonly records: JudgedRecords;
+  readonly files: readonly RecordFile[];
+}
+
+export class Observatory {
+  readonly #options: ObservatoryOptions;
+  readonly #probes: Probes;
+  /** PIDs that must be in every look although no kind recognises them. */
+  #include: readonly number[] = [];
+
+  constructor(options: ObservatoryOptions) {
+    this.#options = options;
+    this.#probes = new Probes(options.onReading);
+  }
+
+  /** A look with everything that is always wanted, and the given PIDs with their trees. */
+  look(trees: readonly number[] = []): Promise<Look> {
+    return this.#options.host.look({
+      customKinds: this.#options.customKinds(),
+      include: this.#include,
+      trees,
+      ownPids: [process.pid],
+    });
+  }
+
+  /** A fresh look, judged. */
+  async see(): Promise<Sight> {
+    const { store, memory, host } = this.#options;
+    const files = store.list();
+    const recorded = files.flatMap(({ record }) => {
+      const ref = record === null ? null : refOfRecord(record);
+      return ref === null ? [] : [ref.identity.pid];
+    });
+    this.#include = [...new Set([...recorded, ...memory.ownerPids()])];
+    const look = await this.look();
+    const records = await judgeRecords(files, host, this.#options.pending);
+    return this.#judge(look, records, files);
+  }
+
+  /** The same look and records, judged with the readings of now. */
+  async again(sight: Sight): Promise<Sight> {
+    return this.#judge(sight.look, sight.records, sight.files);
+  }
+
+  async #judge(look: Look, records: JudgedRecords, files: readonly RecordFile[]): Promise<Sight> {
+    const { host, memory, kindOf, uid } = this.#options;
+    const now = Date.now();
+    const servers = buildRoster({
+      host: host.name,
+      look,
+      live: records.live,
+      memory,
+      probes: this.#probes,
+      kindOf,
+      uid,
+      graceMs: this.#options.graceMs(),
+      now,
+    });
+    this.#probes.update(
+      servers.flatMap((server) => {
+        const { kind, endpoint, key } = server;
+        return kind === null || endpoint === null ? [] : [{ key, kind, endpoint, follow: this.#follow(server) }];
+      }),
+      now,
+    );
+    const inServers = new Set(servers.flatMap(({ row }) => row.processes.map(({ pid }) => pid)));
+    const leftovers = findLeftovers(look, host.name, await holdersOf(look, host), inServers, uid);
+    return { look, records, files, servers, leftovers };
+  }
+
+  #follow({ row }: JudgedServer): boolean {
+    if (!row.ownUid) return false;
+    return this.#options.followAll || row.standing === 'suspect' || row.standing === 'leaked';
+  }
+
+  /** Resolves when no question to a server is under way. */
+  answered(): Promise<void> {
+    return this.#probes.settled();
+  }
+
+  close(): void {
+    this.#probes.close();
+  }
+}
+
+/** Its standing hangs only on a busyness that more watching will tell. */
+export function isUndecided({ row }: JudgedServer): boolean {
+  if (row.standing !== 'suspect' || row.busy !== 'unknown' || row.health === 'unresponsive') return false;
+  return row.checks.every(({ check, result }) => result === 'holds' || check === 'busy');
+}

@@ -1,0 +1,106 @@
+/**
+ * Health and event streams of the servers in the roll: asked rarely, passively, with deadlines, and dropped when a
+ * server leaves. Health is not identity: nothing here decides what a process is.
+ */
+import { type ProcessIdentity, identityKey } from '../identity/identity.ts';
+import type { BusyWatch, Endpoint, Health, Kind } from '../servers/kind.ts';
+import type { StreamFact } from './busyness.ts';
+
+/** Between two questions to one server, in milliseconds; sooner while it has not answered well yet. */
+const HEALTH_EVERY_MS = 10_000;
+const HEALTH_RETRY_MS = 2000;
+/** A healthy opencode answers within 30 ms (measured); this long means that it does not respond. */
+export const HEALTH_DEADLINE_MS = 2000;
+/** Streams followed at once; beyond them, servers without an owner come first. */
+const STREAMS = 64;
+
+interface Probe {
+  health: Health;
+  askedAt: number;
+  asking: Promise<void> | null;
+  watch: BusyWatch | null;
+  /** The listener it was opened to; another one at the same server needs another stream. */
+  place: string;
+}
+
+export interface Probed {
+  readonly key: string;
+  readonly kind: Kind;
+  readonly endpoint: Endpoint;
+  /** Streams are followed for these. */
+  readonly follow: boolean;
+}
+
+export class Probes {
+  readonly #probes = new Map<string, Probe>();
+  readonly #onChange: () => void;
+
+  /** @param onChange a health or a busy reading has changed */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Drops what is gone, asks what is due, follows what is to be followed. Does not wait. */
+  update(servers: readonly Probed[], now: number): void {
+    const present = new Set(servers.map(({ key }) => key));
+    for (const [key, probe] of this.#probes) {
+      if (present.has(key)) continue;
+      probe.watch?.close();
+      this.#probes.delete(key);
+    }
+    for (const server of servers) this.#updateOne(server, now);
+  }
+
+  #updateOne({ key, kind, endpoint, follow }: Probed, now: number): void {
+    const place = `${endpoint.address} ${endpoint.port}`;
+    let probe = this.#probes.get(key);
+    if (probe === undefined || probe.place !== place) {
+      probe?.watch?.close();
+      probe = { health: { state: 'unknown', why: 'it has not been asked yet' }, askedAt: 0, asking: null, watch: null, place };
+      this.#probes.set(key, probe);
+    }
+    const every = probe.health.state === 'ok' || probe.health.state === 'locked' ? HEALTH_EVERY_MS : HEALTH_RETRY_MS;
+    if (probe.asking === null && now - probe.askedAt >= every) {
+      probe.askedAt = now;
+      const asked = probe;
+      asked.asking = kind.health(endpoint, HEALTH_DEADLINE_MS).then((health) => {
+        const changed = health.state !== asked.health.state;
+        asked.health = health;
+        asked.asking = null;
+        if (changed) this.#onChange();
+      });
+    }
+    const wanted = follow && kind.watchBusy !== null && probe.health.state === 'ok';
+    if (!wanted) {
+      probe.watch?.close();
+      probe.watch = null;
+    } else if (probe.watch === null && kind.watchBusy !== null && this.#streams() < STREAMS) {
+      probe.watch = kind.watchBusy(endpoint, this.#onChange);
+    }
+  }
+
+  #streams(): number {
+    let count = 0;
+    for (const { watch } of this.#probes.values()) if (watch !== null) count += 1;
+    return count;
+  }
+
+  health(identity: ProcessIdentity): Health {
+    return this.#probes.get(identityKey(identity))?.health ?? { state: 'unknown', why: 'it opens no port to ask at' };
+  }
+
+  stream(identity: ProcessIdentity): StreamFact | null {
+    const watch = this.#probes.get(identityKey(identity))?.watch ?? null;
+    return watch === null ? null : { reading: watch.reading(), lastSign: watch.lastSign() };
+  }
+
+  /** Resolves when every question that is under way has been answered. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#probes.values()].map(({ asking }) => asking));
+  }
+
+  close(): void {
+    for (const { watch } of this.#probes.values()) watch?.close();
+    this.#probes.clear();
+  }
+}

@@ -1,0 +1,28 @@
+/** A tree of processes as rows. Pure. */
+import type { ProcessRow } from '../roll/schema.ts';
+import { oneLine, redactArgv } from '../servers/redact.ts';
+import { idOf } from './ids.ts';
+import { nameOf } from './members.ts';
+import type { TreeNode } from './tree.ts';
+
+/** A row's command is cut here; the whole of it is in the details of the process itself. */
+const COMMAND_LENGTH = 400;
+
+/**
+ * @param roles PIDs of the server's own processes; the rest are children
+ */
+export function processRows(tree: readonly TreeNode[], leader: number, own: ReadonlySet<number>): ProcessRow[] {
+  return tree.map(({ info, depth }) => ({
+    id: idOf(info.identity),
+    identity: info.identity,
+    pid: info.pid,
+    ppid: info.ppid,
+    name: nameOf(info),
+    command: oneLine(redactArgv(info.argv).join(' ') || `[${info.comm}]`, COMMAND_LENGTH),
+    role: info.pid === leader ? 'server' : own.has(info.pid) ? 'wrapper' : 'child',
+    depth,
+    rssBytes: info.rssBytes,
+    pssBytes: info.pssBytes,
+    state: info.state,
+  }));
+}

@@ -1,0 +1,62 @@
+/**
+ * Putting the records in order before anything else happens: what is corrupt is moved aside, what a crash left half
+ * written is completed from the process that carries its nonce. Done by the one writer only.
+ */
+import type { Host, Look } from '../hosts/host.ts';
+import type { RecordEntry } from '../roll/schema.ts';
+import { carrierOf, corruptEntry } from '../records/judge.ts';
+import { RecordChanged, type RecordFile, type RecordStore } from '../records/store.ts';
+import type { Audit } from './audit.ts';
+import { refOf } from './members.ts';
+
+/** @returns entries of the files that were moved aside, for this run's list of records */
+export function setAsideCorrupt(files: readonly RecordFile[], store: RecordStore, audit: Audit, host: string): RecordEntry[] {
+  const moved: RecordEntry[] = [];
+  for (const file of files) {
+    // What could not be read at all, or belongs to a later Rollcall, stays where it is and is shown.
+    if (file.record !== null || file.newer || file.sha256 === '') continue;
+    try {
+      const path = store.setAside(file.path, file.sha256, Date.now());
+      const text = `${file.path} is no record (${file.problem}); it was moved aside to ${path}`;
+      audit.write({ event: 'set-aside', by: 'app', subject: 'record', text });
+      moved.push({
+        ...corruptEntry(host, path, file.sha256, file.problem, false),
+        detail: `was no record: ${file.problem}; it was moved aside`,
+        clearable: false,
+        keptBecause: 'It is out of the way already; delete the file when you no longer need it.',
+      });
+    } catch (error) {
+      if (!(error instanceof RecordChanged)) throw error;
+      // Somebody has just written it anew: the next look judges what it is now.
+    }
+  }
+  return moved;
+}
+
+/**
+ * A start that was cut off between spawn and record: the process that carries its nonce is bound, if there is one.
+ * A live writer means that the start is still under way in another process, which the writer's lock rules out.
+ */
+export async function bindCutOffStarts(
+  files: readonly RecordFile[],
+  store: RecordStore,
+  audit: Audit,
+  look: Look,
+  host: Host,
+): Promise<void> {
+  for (const { record } of files) {
+    if (record === null || record.state === 'bound') continue;
+    if ((await host.verify(record.writer)).verdict === 'same') continue;
+    const carrier = carrierOf(record.nonce, look);
+    if (carrier === null || (await host.verify(refOf(carrier))).verdict !== 'same') continue;
+    const listening = look.listening.find(({ pid }) => pid === carrier.pid) ?? null;
+    await store.write({
+      ...record,
+      state: 'bound',
+      server: refOf(carrier),
+      listening: listening === null ? null : { address: listening.address, port: listening.port },
+    });
+    const text = `${record.kind} in ${record.directory}, PID ${carrier.pid}, was adopted: its start had been cut off`;
+    audit.write({ event: 'adopted', by: 'app', pid: carrier.pid, identity: carrier.identity, subject: record.kind, text });
+  }
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { serviceUnit } from './service.ts';
+
+test.each([
+  ['/user.slice/user-1000.slice/user@1000.service/app.slice/opencode.service', 'opencode.service'],
+  ['/system.slice/codex-worker@2.service', 'codex-worker@2.service'],
+])('%s is a service', (cgroup, unit) => {
+  expect(serviceUnit(cgroup)).toBe(unit);
+});
+
+test.each([
+  '/',
+  '/user.slice/user-1000.slice/session-3.scope',
+  '/user.slice/user-1000.slice/user@1000.service',
+  '/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-code-8812.scope',
+  '/user.slice/user-1000.slice/user@1000.service/app.slice/app-code@autostart.service',
+  '/user.slice/user-1000.slice/user@1000.service/app.slice/gnome-terminal-server.service',
+  '/user.slice/user-1000.slice/user@1000.service/session.slice/org.gnome.Shell@wayland.service',
+  '/system.slice/cron.service',
+  '/system.slice/ssh.service',
+  '/system.slice/my.service/nested',
+])('%s is none', (cgroup) => {
+  expect(serviceUnit(cgroup)).toBeNull();
+});

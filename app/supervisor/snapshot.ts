@@ -1,0 +1,72 @@
+/** Assembles the roll from what was looked at and judged. Pure. */
+import type { Host, Look, MachineLine } from '../hosts/host.ts';
+import type { Alert, AuditEntry, HostEntry, RecordEntry, Roll, Task } from '../roll/schema.ts';
+import { plural } from '../roll/words.ts';
+import { alertsOf } from './alerts.ts';
+import type { Judged } from './targets.ts';
+
+export interface SnapshotInput {
+  readonly version: number;
+  readonly host: Host;
+  /** Null before the first look has succeeded. */
+  readonly look: Look | null;
+  /** Why the last look failed; null when it did not. */
+  readonly trouble: string | null;
+  readonly machine: MachineLine | null;
+  readonly judged: Judged;
+  readonly records: readonly RecordEntry[];
+  readonly tasks: readonly Task[];
+  readonly timeline: readonly AuditEntry[];
+  readonly startable: Roll['startable'];
+  readonly settings: Roll['settings'];
+  readonly faults: readonly Alert[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+function partialSentence(look: Look | null): string | null {
+  if (look === null || look.gaps.length === 0) return null;
+  const [first] = look.gaps;
+  const example = first === undefined ? '' : ` (PID ${first.pid}: ${first.why})`;
+  return `${plural(look.gaps.length, 'process', 'processes')} could not be read in full${example}.`;
+}
+
+function hostEntry(input: SnapshotInput): HostEntry {
+  const { look, machine } = input;
+  return {
+    id: input.host.name,
+    name: input.host.name,
+    state: input.trouble !== null ? 'failed' : look === null ? 'connecting' : 'connected',
+    hostname: machine?.hostname ?? '',
+    detail: input.trouble,
+    lookedAt: look === null ? null : new Date(look.takenAt).toISOString(),
+    counted: look?.counted ?? 0,
+    partial: partialSentence(look),
+    signalling: input.host.signalling,
+    cpuPercent: machine?.cpuPercent ?? null,
+    memoryTotalBytes: machine?.memoryTotalBytes ?? null,
+    memoryUsedBytes: machine?.memoryUsedBytes ?? null,
+    load1: machine?.load1 ?? null,
+  };
+}
+
+export function takeSnapshot(input: SnapshotInput): Roll {
+  const servers = input.judged.servers.map(({ row }) => row);
+  const leftovers = input.judged.leftovers.map(({ row }) => row);
+  const hosts = [hostEntry(input)];
+  const records = [...input.records];
+  return {
+    version: input.version,
+    takenAt: new Date(input.look?.takenAt ?? input.now).toISOString(),
+    hosts,
+    servers,
+    leftovers,
+    records,
+    sessions: [],
+    alerts: alertsOf({ servers, leftovers, records, hosts, faults: input.faults }),
+    tasks: [...input.tasks],
+    timeline: [...input.timeline],
+    startable: [...input.startable],
+    settings: input.settings,
+  };
+}

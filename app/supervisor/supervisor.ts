@@ -1,0 +1,309 @@
+/** The supervisor: the loop from look to roll, and the way from a command back to an effect. */
+import { atomicWrite } from '../config/atomic-write.ts';
+import type { Paths } from '../config/paths.ts';
+import type { WriterLock } from '../control/writer-lock.ts';
+import type { Host, MachineLine } from '../hosts/host.ts';
+import { type ProcessRef, identityKey } from '../identity/identity.ts';
+import type { RecordStore } from '../records/store.ts';
+import type { Command, CommandResult, Plan } from '../roll/commands.ts';
+import type { RecordEntry, Roll } from '../roll/schema.ts';
+import { rowName } from '../roll/words.ts';
+import { Acts } from './acts.ts';
+import type { Audit } from './audit.ts';
+import type { Actor, Explanation, LocalCore, LogText, QuitReport } from './core.ts';
+import { explain } from './explain.ts';
+import { failed, failureOf } from './failure.ts';
+import type { Mode } from './local-core.ts';
+import { tail } from './logs.ts';
+import type { Memory } from './memory.ts';
+import { refOf } from './members.ts';
+import { isUndecided, Observatory, type Sight } from './observatory.ts';
+import { bindCutOffStarts, setAsideCorrupt } from './reconcile.ts';
+import type { SettingsSource } from './settings.ts';
+import { takeSnapshot } from './snapshot.ts';
+import { leakedTargets, planOf, targetById } from './targets.ts';
+import { Tasks } from './tasks.ts';
+import { Watches } from './watches.ts';
+
+/** One look decides what only watching can decide: for at most this long, looking this often. Milliseconds. */
+const SETTLE_MS = 8000;
+const SETTLE_EVERY_MS = 500;
+/** Readings that change together make one new roll. */
+const GATHER_MS = 50;
+/** Servers not seen for this long are forgotten. */
+const FORGET_MS = 24 * 3600 * 1000;
+const LOG_LIMIT_BYTES = 64 * 1024;
+
+export interface SupervisorParts {
+  readonly mode: Mode;
+  readonly paths: Paths;
+  readonly lock: WriterLock | null;
+  readonly host: Host;
+  readonly settings: SettingsSource;
+  readonly store: RecordStore;
+  readonly audit: Audit;
+  readonly memory: Memory;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly uid: number | null;
+}
+
+export class Supervisor implements LocalCore {
+  readonly #parts: SupervisorParts;
+  readonly #observatory: Observatory;
+  readonly #tasks = new Tasks(() => this.#publish());
+  readonly #pending = new Set<string>();
+  readonly #watches: Watches;
+  readonly #acts: Acts;
+  readonly #listeners = new Set<(roll: Roll) => void>();
+  #sight: Sight | null = null;
+  #version = 0;
+  #trouble: string | null = null;
+  #machine: MachineLine | null = null;
+  #moved: RecordEntry[] = [];
+  #startable: Roll['startable'] = [];
+  /** Servers already announced as leaked. */
+  #leaked = new Set<string>();
+  #looking: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #gather: NodeJS.Timeout | null = null;
+  #closed = false;
+  #roll: Roll;
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+    const { host, store, memory, settings, uid } = parts;
+    this.#observatory = new Observatory({
+      host,
+      store,
+      memory,
+      uid,
+      kindOf: (name) => settings.kindOf(name),
+      customKinds: () => settings.current.customKinds,
+      graceMs: () => settings.current.graceSeconds * 1000,
+      pending: this.#pending,
+      followAll: parts.mode === 'app',
+      onReading: () => this.#gatherReadings(),
+    });
+    this.#watches = new Watches(host, (ref) => this.#onExit(ref));
+    this.#acts = new Acts({
+      ...parts,
+      tasks: this.#tasks,
+      pending: this.#pending,
+      observatory: this.#observatory,
+      refresh: () => this.refresh(),
+      sight: () => this.#sight,
+    });
+    this.#roll = this.#snapshot();
+    settings.onChange(() => void this.#onSettings());
+  }
+
+  get roll(): Roll {
+    return this.#roll;
+  }
+
+  subscribe(listener: (roll: Roll) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Reconciles (as a writer), takes the first look, and in `app` mode starts the loop. */
+  async open(): Promise<void> {
+    const { mode, store, audit, host } = this.#parts;
+    if (mode !== 'read') {
+      this.#moved = setAsideCorrupt(store.list(), store, audit, host.name);
+      await bindCutOffStarts(store.list(), store, audit, await this.#observatory.look(), host);
+    }
+    this.#startable = await this.#parts.settings.startable(this.#parts.env);
+    await this.refresh();
+    if (mode === 'app') {
+      for (const { row, record } of this.#sight?.servers ?? []) {
+        if (record === null) continue;
+        const text = `${rowName(row)}, PID ${row.pid}, was found running and adopted`;
+        audit.write({ event: 'adopted', by: 'app', pid: row.pid, identity: row.identity, subject: rowName(row), text });
+      }
+      this.#schedule();
+    } else if (mode === 'read') {
+      await this.settle();
+    }
+  }
+
+  /** A look that began after this call, judged and published. */
+  refresh(): Promise<void> {
+    if (this.#looking === null) {
+      this.#looking = this.#see().finally(() => {
+        this.#looking = null;
+      });
+      return this.#looking;
+    }
+    // The one under way began before this call and may have missed what it is about.
+    this.#next ??= this.#looking.then(() => {
+      this.#next = null;
+      return this.refresh();
+    });
+    return this.#next;
+  }
+
+  /** Looks again until no standing hangs on more watching, or the time for that is up. */
+  async settle(): Promise<void> {
+    const until = performance.now() + SETTLE_MS;
+    await this.#observatory.answered();
+    for (;;) {
+      await this.refresh();
+      await this.#observatory.answered();
+      if (this.#sight !== null) this.#accept(await this.#observatory.again(this.#sight));
+      if (!(this.#sight?.servers ?? []).some(isUndecided) || performance.now() > until) return;
+      await new Promise((resolve) => setTimeout(resolve, SETTLE_EVERY_MS));
+    }
+  }
+
+  async #see(): Promise<void> {
+    try {
+      const [sight, machine] = await Promise.all([this.#observatory.see(), this.#parts.host.machine()]);
+      this.#machine = machine;
+      this.#trouble = null;
+      this.#accept(sight);
+    } catch (error) {
+      // The roll keeps what was last seen, with the time it was seen at, and says why nothing newer is there.
+      this.#trouble = error instanceof Error ? error.message : String(error);
+      this.#publish();
+    }
+  }
+
+  #accept(sight: Sight): void {
+    if (this.#closed) return;
+    this.#sight = sight;
+    this.#publish();
+    if (this.#parts.mode !== 'app') return;
+    this.#announceLeaks(sight);
+    const owners = sight.servers.flatMap(({ owner }) => (owner === null ? [] : [refOf(owner)]));
+    const bound = sight.records.live.flatMap(({ record }) => (record.owner === null ? [] : [record.owner.ref]));
+    this.#watches.set([...sight.servers.flatMap(({ roots }) => roots.map(refOf)), ...owners, ...bound]);
+    void this.#acts.endOwnerless(sight);
+    this.#remember();
+  }
+
+  #announceLeaks(sight: Sight): void {
+    const leaked = sight.servers.filter(({ row }) => row.standing === 'leaked');
+    for (const { row } of leaked) {
+      if (this.#leaked.has(row.id)) continue;
+      const text = `${rowName(row)}, PID ${row.pid}, leaked: ${row.reasons.join('; ')}`;
+      this.#parts.audit.write({ event: 'leaked', by: 'app', pid: row.pid, identity: row.identity, subject: rowName(row), text });
+    }
+    this.#leaked = new Set(leaked.map(({ row }) => row.id));
+  }
+
+  #remember(): void {
+    this.#parts.memory.forget(Date.now() - FORGET_MS);
+    const text = this.#parts.memory.text();
+    if (text === null) return;
+    atomicWrite(this.#parts.paths.seenFile, text).catch((error: unknown) => {
+      this.#trouble = `What was seen could not be written down: ${error instanceof Error ? error.message : String(error)}.`;
+    });
+  }
+
+  #gatherReadings(): void {
+    if (this.#gather !== null || this.#closed) return;
+    this.#gather = setTimeout(() => {
+      this.#gather = null;
+      const sight = this.#sight;
+      if (sight === null || this.#looking !== null || this.#closed) return;
+      void this.#observatory.again(sight).then((judged) => this.#accept(judged));
+    }, GATHER_MS);
+  }
+
+  #onExit(ref: ProcessRef): void {
+    if (this.#closed) return;
+    const server = this.#sight?.servers.find(({ leader }) => identityKey(leader.identity) === identityKey(ref.identity));
+    if (server !== undefined && server.record !== null && !this.#acts.isEnding(server.row.id)) {
+      const text = `${rowName(server.row)}, PID ${server.row.pid}, ended unexpectedly; nobody asked it to`;
+      this.#parts.audit.write({ event: 'exited', by: 'app', pid: server.row.pid, subject: rowName(server.row), text });
+    }
+    void this.refresh();
+  }
+
+  async #onSettings(): Promise<void> {
+    this.#startable = await this.#parts.settings.startable(this.#parts.env);
+    await this.refresh();
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      void this.refresh().finally(() => this.#schedule());
+    }, this.#parts.settings.current.lookSeconds * 1000);
+  }
+
+  #snapshot(): Roll {
+    const { host, audit, settings, paths } = this.#parts;
+    return takeSnapshot({
+      version: this.#version++,
+      host,
+      look: this.#sight?.look ?? null,
+      trouble: this.#trouble,
+      machine: this.#machine,
+      judged: this.#sight ?? { servers: [], leftovers: [] },
+      records: [...(this.#sight?.records.stale ?? []), ...this.#moved],
+      tasks: this.#tasks.list,
+      timeline: audit.recent,
+      startable: this.#startable,
+      settings: {
+        reapAsk: settings.current.reapAsk,
+        graceSeconds: settings.current.graceSeconds,
+        configPath: paths.configFile,
+        configProblem: settings.current.problem,
+        statePath: paths.stateDir,
+      },
+      faults: [],
+      now: Date.now(),
+    });
+  }
+
+  #publish(): void {
+    if (this.#closed) return;
+    this.#roll = this.#snapshot();
+    for (const listener of this.#listeners) listener(this.#roll);
+  }
+
+  async run(command: Command, by: Actor): Promise<CommandResult> {
+    try {
+      if (this.#parts.mode === 'act' && command.command === 'reap') await this.settle();
+      return await this.#acts.run(command, by);
+    } catch (error) {
+      return failed(failureOf(error));
+    }
+  }
+
+  async plan(targets: 'leaked' | readonly string[]): Promise<Plan> {
+    if (this.#parts.mode === 'act') await this.settle();
+    else await this.refresh();
+    const judged = this.#sight ?? { servers: [], leftovers: [] };
+    if (targets === 'leaked') return planOf(leakedTargets(judged));
+    return planOf(targets.map((id) => targetById(judged, id)).filter((target) => target !== null));
+  }
+
+  async explain(target: string): Promise<Explanation> {
+    return explain(target, this.#sight, this.#parts.host);
+  }
+
+  async readLog(server: string): Promise<LogText> {
+    const path = this.#sight?.servers.find(({ row }) => row.id === server)?.record?.record.logPath ?? null;
+    return path === null ? { path: null, text: '', truncated: false } : { path, ...tail(path, LOG_LIMIT_BYTES) };
+  }
+
+  async close(stopServers: boolean, deadlineMs: number): Promise<QuitReport> {
+    if (this.#closed) return { stopped: 0, leftRunning: 0, failed: [] };
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    const report = await this.#acts.quit(stopServers, deadlineMs);
+    this.#closed = true;
+    if (this.#gather !== null) clearTimeout(this.#gather);
+    this.#listeners.clear();
+    this.#watches.close();
+    this.#observatory.close();
+    this.#parts.settings.close();
+    await this.#looking?.catch(() => undefined);
+    await this.#parts.host.close();
+    await this.#parts.lock?.release();
+    return report;
+  }
+}

@@ -1,0 +1,116 @@
+/** Which rows a reap is about, what it would do to them, and whether it may. Pure. */
+import type { Plan } from '../roll/commands.ts';
+import type { Permission, Server } from '../roll/schema.ts';
+import { leftoverName, plural, rowName } from '../roll/words.ts';
+import type { JudgedLeftover } from './leftovers.ts';
+import type { JudgedServer } from './roster.ts';
+
+export type Target =
+  | { readonly type: 'server'; readonly id: string; readonly label: string; readonly server: JudgedServer }
+  | { readonly type: 'leftover'; readonly id: string; readonly label: string; readonly leftover: JudgedLeftover };
+
+export interface Judged {
+  readonly servers: readonly JudgedServer[];
+  readonly leftovers: readonly JudgedLeftover[];
+}
+
+export function serverTarget(server: JudgedServer): Target {
+  return { type: 'server', id: server.row.id, label: rowName(server.row), server };
+}
+
+export function leftoverTarget(leftover: JudgedLeftover): Target {
+  return { type: 'leftover', id: leftover.row.id, label: leftoverName(leftover.row), leftover };
+}
+
+export function permissionOf(target: Target): Permission {
+  return target.type === 'server' ? target.server.row.reap : target.leftover.row.reap;
+}
+
+/** What "Reap all" means: leaked servers and verified leftovers, nothing else (DESIGN section 2). */
+export function leakedTargets(judged: Judged): Target[] {
+  return [
+    ...judged.servers
+      .filter(({ row }) => row.standing === 'leaked' && row.reap.allowed === 'yes')
+      .map(serverTarget),
+    ...judged.leftovers.filter(({ row }) => row.reap.allowed === 'yes').map(leftoverTarget),
+  ];
+}
+
+export function targetById(judged: Judged, id: string): Target | null {
+  const server = judged.servers.find(({ row }) => row.id === id);
+  if (server !== undefined) return serverTarget(server);
+  const leftover = judged.leftovers.find(({ row }) => row.id === id);
+  return leftover === undefined ? null : leftoverTarget(leftover);
+}
+
+/** Why a target is not reaped with this much consent; null when it is. */
+export function consentMissing(permission: Permission, confirmed: boolean, force: boolean): string | null {
+  switch (permission.allowed) {
+    case 'yes':
+      return null;
+    case 'confirm':
+      return confirmed || force ? null : `${permission.why} Confirm it by name to reap it all the same.`;
+    case 'force':
+      return force ? null : `${permission.why} It takes an explicit force that names it.`;
+    case 'no':
+      return permission.why;
+  }
+}
+
+function consequences(row: Server): string[] {
+  const lost = (row.clients ?? []).map(({ label, connections }) => `${label}, loses its ${plural(connections, 'connection')}`);
+  const children = row.processes.filter(({ role }) => role === 'child').length;
+  return [
+    ...(row.busy === 'busy' ? [`Work is interrupted: ${row.busySign}`] : []),
+    ...lost,
+    ...(children > 0 ? [`${plural(children, 'child process', 'child processes')} end with it`] : []),
+    ...(row.owner?.alive === true && row.supervised === null ? [`${row.owner.label} loses its server`] : []),
+  ];
+}
+
+function stepsOf(target: Target): Plan['rows'][number]['steps'] {
+  const rows = target.type === 'server' ? target.server.row.processes : target.leftover.row.processes;
+  const ending = target.type === 'server' ? (target.server.kind?.ending ?? []) : [];
+  const disposes = target.type === 'server' && target.server.endpoint !== null && ending.some(({ step }) => step === 'dispose');
+  return rows.map((row, index) => ({
+    pid: row.pid,
+    name: row.name,
+    command: row.command,
+    memoryBytes: row.pssBytes ?? row.rssBytes,
+    how:
+      row.role === 'server'
+        ? disposes
+          ? 'dispose, then TERM'
+          : 'TERM'
+        : row.role === 'wrapper' || (target.type === 'leftover' && index === 0)
+          ? 'TERM'
+          : 'with its parent',
+  }));
+}
+
+/** The plan: every process with what happens to it, before anything happens. */
+export function planOf(targets: readonly Target[]): Plan {
+  const rows = targets.map((target) => {
+    const permission = permissionOf(target);
+    const row = target.type === 'server' ? target.server.row : target.leftover.row;
+    return {
+      id: target.id,
+      label: target.label,
+      host: row.host,
+      standing: target.type === 'server' ? target.server.row.standing : ('leftover' as const),
+      ownerLabel: target.type === 'server' ? (target.server.row.owner?.label ?? null) : null,
+      memoryBytes: target.type === 'server' ? target.server.row.memoryBytes : target.leftover.row.rssBytes,
+      refusal: permission.allowed === 'force' || permission.allowed === 'no' ? permission.why : null,
+      needsForce: permission.allowed === 'force',
+      consequences: target.type === 'server' ? consequences(target.server.row) : [],
+      steps: stepsOf(target),
+    };
+  });
+  const possible = rows.filter(({ refusal, needsForce }) => refusal === null || needsForce);
+  return {
+    rows,
+    freesBytes: possible.reduce((sum, row) => sum + row.memoryBytes, 0),
+    processes: possible.reduce((sum, row) => sum + row.steps.length, 0),
+    busy: targets.filter((target) => target.type === 'server' && target.server.row.busy === 'busy').length,
+  };
+}

@@ -1,0 +1,39 @@
+/** Exit events of the processes that matter: servers, their owners, and the processes that servers are bound to. */
+import type { Host } from '../hosts/host.ts';
+import { type ProcessRef, identityKey } from '../identity/identity.ts';
+
+export class Watches {
+  readonly #host: Host;
+  readonly #onExit: (ref: ProcessRef) => void;
+  readonly #watched = new Map<string, () => void>();
+
+  constructor(host: Host, onExit: (ref: ProcessRef) => void) {
+    this.#host = host;
+    this.#onExit = onExit;
+  }
+
+  /** Watches exactly these from now on. */
+  set(refs: readonly ProcessRef[]): void {
+    const wanted = new Map(refs.map((ref) => [identityKey(ref.identity), ref]));
+    for (const [key, cancel] of this.#watched) {
+      if (wanted.has(key)) continue;
+      cancel();
+      this.#watched.delete(key);
+    }
+    for (const [key, ref] of wanted) {
+      if (this.#watched.has(key)) continue;
+      this.#watched.set(
+        key,
+        this.#host.watchExit(ref, () => {
+          this.#watched.delete(key);
+          this.#onExit(ref);
+        }),
+      );
+    }
+  }
+
+  close(): void {
+    for (const cancel of this.#watched.values()) cancel();
+    this.#watched.clear();
+  }
+}
