@@ -37,6 +37,10 @@ export interface DesktopParts {
 
 const report = (text: string): void => console.error(`rollcall: ${text}`);
 
+function reportFailure(done: { readonly ok: boolean; readonly message?: string }): void {
+  if (done.message !== undefined) report(done.message);
+}
+
 /** Resolves when icon or window is there. */
 export async function openDesktop(parts: DesktopParts): Promise<void> {
   const { core, paths } = parts;
@@ -77,17 +81,20 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   const onTray = (act: TrayAct): void => {
     switch (act.act) {
       case 'show':
-        return show(act.show);
+        show(act.show);
+        break;
       case 'run':
-        return void runFromTray(act.command);
+        void runFromTray(act.command);
+        break;
       case 'open-url':
-        return void openServerUrl(core.roll, act.server).then((done) => done.ok || report(done.message));
-      case 'copy-url': {
-        const done = copyServerUrl(core.roll, act.server);
-        return done.ok ? undefined : report(done.message);
-      }
+        void openServerUrl(core.roll, act.server).then(reportFailure);
+        break;
+      case 'copy-url':
+        reportFailure(copyServerUrl(core.roll, act.server));
+        break;
       case 'quit':
-        return void life.quit('person');
+        void life.quit('person');
+        break;
     }
   };
 
@@ -153,7 +160,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
       return core.close(true, deadlineMs);
     },
     exit: (code) => app.exit(code),
-    say: (text) => console.log(text),
+    say: (text) => process.stdout.write(`${text}\n`),
   });
   leaveBy((cause) => void life.quit(cause));
 

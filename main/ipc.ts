@@ -40,7 +40,7 @@ export function comesFrom(event: Sender, mainFrame: { readonly url: string } | n
   return url.protocol === page.protocol && url.host === page.host && url.pathname === page.pathname;
 }
 
-function describe(error: z.ZodError): string {
+function wordsOf(error: z.ZodError): string {
   const issue = error.issues[0];
   if (issue === undefined) return 'it has the wrong form';
   return `${issue.path.length === 0 ? 'the message' : issue.path.join('.')}: ${issue.message}`;
@@ -50,13 +50,13 @@ async function answer<N extends RequestName>(name: N, args: readonly unknown[], 
   if (args.length > 1) return { ok: false, message: `The request ${name} was refused: it has more than one message.` };
   const payload = requests[name].payload.safeParse(args[0] ?? null);
   if (!payload.success) {
-    return { ok: false, message: `The request ${name} was refused: ${describe(payload.error)}.` };
+    return { ok: false, message: `The request ${name} was refused: ${wordsOf(payload.error)}.` };
   }
   // The map ties payload and result to the name; TypeScript cannot follow that through an indexed union.
   const handler = handlers[name] as (payload: unknown) => unknown;
   const result = requests[name].result.safeParse(await handler(payload.data));
   if (!result.success) {
-    return { ok: false, message: `The answer to ${name} was held back: ${describe(result.error)}.` };
+    return { ok: false, message: `The answer to ${name} was held back: ${wordsOf(result.error)}.` };
   }
   return { ok: true, result: result.data };
 }

@@ -36,7 +36,6 @@ export async function runApp(parts: AppParts): Promise<void> {
   app.setPath('userData', paths.userData);
   app.setPath('sessionData', paths.userData);
   declareScheme();
-  app.enableSandbox();
   const theme = THEMES.find((one) => one === process.env['ROLLCALL_THEME']);
   if (theme !== undefined) nativeTheme.themeSource = theme;
   // The system's menu bar has nothing for this window; macOS needs one for copy and paste.
@@ -45,7 +44,7 @@ export async function runApp(parts: AppParts): Promise<void> {
   const version = app.getVersion();
   const claim = await claimWriter({ ...paths, version });
   if (!claim.first) {
-    console.log(claim.message);
+    process.stdout.write(`${claim.message}\n`);
     app.exit(claim.exitCode);
     return;
   }

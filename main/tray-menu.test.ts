@@ -7,7 +7,7 @@ import { minuteTime } from './tray-rows.ts';
 
 /** The menu as indented lines, the way the tray's page draws it. */
 function drawn(items: readonly TrayItem[], indent = ''): string[] {
-  return items.flatMap((item) => {
+  const lines = (item: TrayItem): string[] => {
     switch (item.type) {
       case 'separator':
         return [`${indent}─`];
@@ -18,7 +18,8 @@ function drawn(items: readonly TrayItem[], indent = ''): string[] {
       case 'menu':
         return [`${indent}${item.label} ▸`, ...drawn(item.items, `${indent}  `)];
     }
-  });
+  };
+  return items.flatMap(lines);
 }
 
 const top = (one: Roll): string[] => drawn(trayModel(one).items).filter((line) => !line.startsWith(' '));

@@ -1,0 +1,228 @@
+import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { spawnApp } from './support/app.ts';
+import { roll, server } from './support/fixture-roll.ts';
+import { ended, eventually, lives, marked, startMarked, startStranger } from './support/processes.ts';
+import { expect, test, windowOf } from './support/test.ts';
+
+test('E1 without a tray host the window opens with every act, and a host that comes later gets the icon', async ({
+  launch,
+  panel,
+}) => {
+  const app = await launch({ roll: roll({ servers: [server(1, 'leaked')] }) });
+  const page = await windowOf(app);
+  await expect
+    .poll(() => app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.isVisible()))
+    .toBe(true);
+  const info = await page.evaluate(() =>
+    (
+      globalThis as unknown as { rollcall: { request(name: string, payload: null): Promise<unknown> } }
+    ).rollcall.request('app.info', null),
+  );
+  expect(info).toMatchObject({ hasTray: false, quitLabel: 'Quit Rollcall' });
+
+  const host = await panel();
+  const icon = await host.icon();
+  await eventually(async () => expect(await icon.labels()).toContain('1 server leaked, 131 MB'));
+  expect(app.windows()).toHaveLength(1);
+  await app.close();
+});
+
+test('E1 a tray host that vanishes brings the window, and its successor gets a new icon', async ({ launch, panel }) => {
+  const first = await panel();
+  const app = await launch({ roll: roll() });
+  await first.icon();
+  expect(app.windows()).toHaveLength(0);
+  const opened = windowOf(app);
+  await first.leave();
+  await opened;
+  const second = await panel();
+  const icon = await second.icon();
+  await eventually(async () => expect(await icon.labels()).toContain('No servers'));
+  await app.close();
+});
+
+test('E1 without any session bus the window opens', async ({ launch }) => {
+  const app = await launch({ roll: roll(), bus: null });
+  await windowOf(app);
+  await app.close();
+});
+
+test('E2 closing the last window without a tray quits, in order', async ({ launch, mark }) => {
+  const app = await launch({ roll: roll() });
+  await windowOf(app);
+  const exit = ended(app.process());
+  await app.evaluate(({ BrowserWindow }) => setTimeout(() => BrowserWindow.getAllWindows()[0]?.close(), 50));
+  expect(await exit).toEqual({ code: 0, signal: null });
+  await eventually(() => expect(marked(mark)).toEqual([]));
+});
+
+test('E2 closing the window with a tray keeps the app in the tray', async ({ launch, panel }) => {
+  const host = await panel();
+  const app = await launch({ roll: roll(), args: ['--show'] });
+  await windowOf(app);
+  await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
+  await expect.poll(() => app.windows().length).toBe(0);
+  await new Promise((done) => setTimeout(done, 500));
+  expect(app.process().exitCode).toBeNull();
+  await (await host.icon()).choose('Open Rollcall');
+  await windowOf(app);
+  await app.close();
+});
+
+test('E3 quitting waits for servers that take their time to stop', async ({ launch, panel }) => {
+  const host = await panel();
+  const app = await launch({
+    roll: roll({ servers: [server(1, 'supervised')] }),
+    env: { ROLLCALL_FIXTURE_CLOSE_MS: '3000' },
+  });
+  const icon = await host.icon();
+  let said = '';
+  app.process().stdout?.on('data', (chunk: Buffer) => {
+    said += chunk.toString('utf8');
+  });
+  const exit = ended(app.process());
+  const begun = Date.now();
+  await icon.choose('Quit, stopping 1 local server');
+  expect(await exit).toEqual({ code: 0, signal: null });
+  expect(Date.now() - begun).toBeGreaterThan(2_900);
+  expect(said).toContain('Rollcall has quit: 1 server stopped.');
+});
+
+test('E3 a second quit forces, and quitting never takes longer than its limit', async ({ launch, mark }) => {
+  const app = await launch({ roll: roll(), env: { ROLLCALL_FIXTURE_CLOSE_MS: '60000' } });
+  await windowOf(app);
+  const exit = ended(app.process());
+  app.process().kill('SIGTERM');
+  await new Promise((done) => setTimeout(done, 700));
+  expect(app.process().exitCode).toBeNull();
+  app.process().kill('SIGTERM');
+  expect(await exit).toEqual({ code: 1, signal: null });
+  await eventually(() => expect(marked(mark)).toEqual([]));
+});
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  test(`${signal} is an orderly quit`, async ({ folders, mark, bus }) => {
+    const { child, output } = await spawnApp({
+      folders,
+      mark,
+      bus,
+      roll: roll({ servers: [server(1, 'supervised')] }),
+    });
+    await eventually(() => expect(readdirSync(join(folders.runtime, 'rollcall')).length).toBe(1));
+    await new Promise((done) => setTimeout(done, 500));
+    const exit = ended(child);
+    child.kill(signal);
+    expect(await exit).toEqual({ code: 0, signal: null });
+    expect(output()).toContain('Rollcall has quit: 1 server stopped.');
+    await eventually(() => expect(marked(mark)).toEqual([]));
+  });
+}
+
+test('E7 Quit in the tray menu ends the app, with a window open, and leaves no process', async ({
+  launch,
+  panel,
+  mark,
+}) => {
+  const host = await panel();
+  const app = await launch({ roll: roll(), args: ['--show'] });
+  await windowOf(app);
+  const icon = await host.icon();
+  const exit = ended(app.process());
+  await icon.choose('Quit Rollcall');
+  expect(await exit).toEqual({ code: 0, signal: null });
+  await eventually(() => expect(marked(mark)).toEqual([]));
+});
+
+test("E9 a second launch shows the first one's window, says so, and exits 0 without touching anything", async ({
+  launch,
+  panel,
+  folders,
+  mark,
+  bus,
+}) => {
+  await panel();
+  const first = await launch({ roll: roll({ servers: [server(1, 'supervised')] }) });
+  expect(first.windows()).toHaveLength(0);
+  const opened = windowOf(first);
+  const second = await spawnApp({ folders, mark, bus, roll: roll({ servers: [server(1, 'supervised')] }) });
+  expect(await ended(second.child)).toEqual({ code: 0, signal: null });
+  expect(second.output()).toMatch(/Rollcall already runs, PID \d+\. Its window is shown\./u);
+  await opened;
+  const closes = await first.evaluate(() => (globalThis as unknown as { fixture: { closes: number } }).fixture.closes);
+  expect(closes).toBe(0);
+  await first.close();
+});
+
+test('E4 after SIGKILL the next launch starts at once', async ({ folders, mark, bus }) => {
+  const first = await spawnApp({ folders, mark, bus, roll: roll() });
+  await eventually(() => expect(readdirSync(join(folders.runtime, 'rollcall')).length).toBe(1));
+  first.child.kill('SIGKILL');
+  await ended(first.child);
+  const second = await spawnApp({ folders, mark, bus, roll: roll() });
+  await new Promise((done) => setTimeout(done, 2_500));
+  expect(second.child.exitCode, second.output()).toBeNull();
+  const exit = ended(second.child);
+  second.child.kill('SIGTERM');
+  expect((await exit).code).toBe(0);
+});
+
+test('E4 a SingletonLock of a dead PID, of a stranger or of another host never keeps the app from starting', async ({
+  folders,
+  launch,
+  mark,
+}) => {
+  const stranger = startStranger(mark);
+  const userData = join(folders.state, 'electron');
+  mkdirSync(userData, { mode: 0o700 });
+  for (const target of [`${hostname()}-4194303`, `${hostname()}-${stranger.pid}`, 'another-host-4711']) {
+    symlinkSync(target, join(userData, 'SingletonLock'));
+    const app = await launch({ roll: roll() });
+    let said = '';
+    app.process().stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString('utf8');
+    });
+    await windowOf(app);
+    if (target.startsWith('another-host')) {
+      await eventually(() => expect(said).toContain('PID 4711 on host another-host'));
+    } else if (target.endsWith(`-${stranger.pid}`)) {
+      await eventually(() => expect(said).toContain(`names PID ${stranger.pid} of this machine`));
+    }
+    await app.close();
+    rmSync(join(userData, 'SingletonLock'), { force: true });
+  }
+  expect(lives(stranger)).toBe(true);
+});
+
+test('E4 a state folder that somebody else is in charge of is refused in words, with exit code 1', async ({
+  folders,
+  mark,
+  bus,
+}) => {
+  const holder = startHolder(folders.state, mark);
+  await eventually(() => expect(holder.output()).toContain('locked'));
+  const app = await spawnApp({ folders, mark, bus, roll: roll() });
+  expect(await ended(app.child)).toEqual({ code: 1, signal: null });
+  expect(app.output()).toContain(`PID ${holder.child.pid}`);
+  expect(app.output()).toContain('start Rollcall again');
+});
+
+test('E13 a start that fails ends with exit code 1 and the reason', async ({ folders, mark, bus }) => {
+  const { child, output } = await spawnApp({
+    folders,
+    mark,
+    bus,
+    roll: roll(),
+    env: { ROLLCALL_FIXTURE_ROLL: '/nonexistent' },
+  });
+  expect(await ended(child)).toEqual({ code: 1, signal: null });
+  expect(output()).toContain('/nonexistent');
+  await eventually(() => expect(marked(mark)).toEqual([]));
+});
+
+/** Holds the writer's lock as a `rollcall` command does, for as long as it lives. */
+function startHolder(state: string, mark: string): ReturnType<typeof startMarked> {
+  const script = `printf '{"holder":"cli","pid":%d,"since":"2026-11-30T08:00:00.000Z","version":"0"}\\n' $$ >&9; echo locked; exec sleep 600`;
+  return startMarked(mark, ['bash', '-c', `exec 9<>"$0"; flock -n 9 || exit 9; ${script}`, join(state, 'writer.lock')]);
+}

@@ -1,0 +1,65 @@
+/** A core that shows a given roll and remembers what it was asked; for tests of the desktop alone. */
+import { readFileSync } from 'node:fs';
+import type { Command, CommandResult, Plan } from '../../app/roll/commands.ts';
+import { type Roll, rollSchema } from '../../app/roll/schema.ts';
+import type { Actor, LocalCore, QuitReport } from '../../app/supervisor/core.ts';
+
+/** What a test reaches through `globalThis.fixture` in the app's main process. */
+export interface Fixture {
+  setRoll(roll: Roll): void;
+  readonly commands: { readonly command: Command; readonly by: Actor }[];
+  closes: number;
+}
+
+export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly fixture: Fixture } {
+  let roll = rollSchema.parse(JSON.parse(readFileSync(env['ROLLCALL_FIXTURE_ROLL'] ?? '', 'utf8')));
+  const listeners = new Set<(roll: Roll) => void>();
+  const plan: Plan = { rows: [], freesBytes: 0, processes: 0, busy: 0 };
+  const fixture: Fixture = {
+    commands: [],
+    closes: 0,
+    setRoll(next) {
+      roll = rollSchema.parse({ ...next, version: roll.version + 1 });
+      for (const listener of listeners) listener(roll);
+    },
+  };
+  return {
+    fixture,
+    get roll() {
+      return roll;
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async run(command, by): Promise<CommandResult> {
+      fixture.commands.push({ command, by });
+      const gone = roll.servers.filter((server) => server.standing === 'leaked');
+      const results = command.command === 'reap' ? gone : [];
+      return {
+        ok: true,
+        message: 'done',
+        server: null,
+        results: results.map((server) => ({
+          pid: server.pid,
+          id: server.id,
+          label: `${server.kind} <b>&amp;`,
+          outcome: 'gone',
+          verdict: 'same',
+          signals: [],
+          message: '',
+          freedBytes: server.memoryBytes,
+        })),
+      };
+    },
+    plan: async () => plan,
+    explain: async () => ({ server: null, leftover: null, text: '' }),
+    readLog: async () => ({ path: null, text: '', truncated: false }),
+    async close(): Promise<QuitReport> {
+      fixture.closes += 1;
+      await new Promise((done) => setTimeout(done, Number(env['ROLLCALL_FIXTURE_CLOSE_MS'] ?? 0)));
+      const supervised = roll.servers.filter((server) => server.supervised !== null);
+      return { stopped: supervised.length, leftRunning: 0, failed: [] };
+    },
+  };
+}

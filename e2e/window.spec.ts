@@ -1,0 +1,174 @@
+import { resolve } from 'node:path';
+import { roll, server } from './support/fixture-roll.ts';
+import { expect, setRoll, test, windowOf } from './support/test.ts';
+
+interface Page {
+  rollcall?: {
+    request(name: string, payload: unknown): Promise<unknown>;
+    on(name: string, listener: (payload: unknown) => void): () => void;
+  };
+  require?: unknown;
+  process?: unknown;
+  module?: unknown;
+  heard?: unknown[];
+}
+
+test('the page has the bridge and nothing of Node or Electron', async ({ launch }) => {
+  const app = await launch({ roll: roll() });
+  const page = await windowOf(app);
+  const found = await page.evaluate(() => {
+    const here = globalThis as unknown as Page;
+    return {
+      bridge: Object.keys(here.rollcall ?? {}).sort(),
+      node: [typeof here.require, typeof here.process, typeof here.module],
+    };
+  });
+  expect(found).toEqual({ bridge: ['on', 'request'], node: ['undefined', 'undefined', 'undefined'] });
+  const preferences = await app.evaluate(({ BrowserWindow }) => {
+    const contents = BrowserWindow.getAllWindows()[0]?.webContents as unknown as {
+      getLastWebPreferences(): Record<string, unknown>;
+    };
+    const { sandbox, contextIsolation, nodeIntegration, webviewTag } = contents.getLastWebPreferences();
+    return { sandbox, contextIsolation, nodeIntegration, webviewTag };
+  });
+  expect(preferences).toMatchObject({ sandbox: true, contextIsolation: true, nodeIntegration: false });
+  await app.close();
+});
+
+test('the roll is answered and pushed through the bridge', async ({ launch }) => {
+  const app = await launch({ roll: roll({ servers: [server(1, 'owned')] }) });
+  const page = await windowOf(app);
+  await page.waitForLoadState();
+  const first = await page.evaluate(() => (globalThis as unknown as Page).rollcall?.request('roll.get', null));
+  expect(first).toMatchObject({ version: 1, servers: [{ pid: 1 }] });
+  await page.evaluate(() => {
+    const here = globalThis as unknown as Page;
+    here.heard = [];
+    here.rollcall?.on('roll.changed', (next) => here.heard?.push(next));
+  });
+  await setRoll(app, roll({ servers: [server(1, 'leaked'), server(2, 'owned')] }));
+  await expect
+    .poll(() => page.evaluate(() => (globalThis as unknown as Page).heard?.at(-1)))
+    .toMatchObject({ version: 2, servers: [{ pid: 1, standing: 'leaked' }, { pid: 2 }] });
+  await app.close();
+});
+
+test('an invalid message is refused before it reaches the core', async ({ launch }) => {
+  const app = await launch({ roll: roll() });
+  const page = await windowOf(app);
+  await page.waitForLoadState();
+  const ask = (name: string, payload: unknown): Promise<string> =>
+    page.evaluate(
+      ([channel, message]) =>
+        (globalThis as unknown as Page).rollcall?.request(channel as string, message).then(
+          () => 'answered',
+          (error: Error) => error.message,
+        ) ?? Promise.resolve('no bridge'),
+      [name, payload] as const,
+    );
+  expect(await ask('command.run', { command: 'reap', targets: 'everything', confirmed: true, force: true })).toMatch(
+    /^The request command\.run was refused: /u,
+  );
+  expect(await ask('command.run', { command: 'look', extra: 1 })).toMatch(/was refused/u);
+  expect(await ask('no.such', null)).toBe('There is no request no.such.');
+  expect(await ask('constructor', null)).toBe('There is no request constructor.');
+  expect(await ask('text.copy', { text: 'x'.repeat(10_001) })).toMatch(/was refused/u);
+  const commands = await app.evaluate(
+    () => (globalThis as unknown as { fixture: { commands: unknown[] } }).fixture.commands,
+  );
+  expect(commands).toEqual([]);
+  await app.close();
+});
+
+test('a window that is not ours gets no answer, even with the same preload', async ({ launch }) => {
+  const app = await launch({ roll: roll() });
+  await windowOf(app);
+  const preload = resolve(import.meta.dirname, '../out/preload.cjs');
+  const answer = await app.evaluate(async ({ BrowserWindow }, path) => {
+    const other = new BrowserWindow({ show: false, webPreferences: { preload: path, sandbox: true } });
+    await other.loadURL('app://rollcall/index.html');
+    return other.webContents.executeJavaScript(
+      "window.rollcall.request('roll.get', null).then(() => 'answered', (error) => error.message)",
+    );
+  }, preload);
+  expect(answer).toBe("The request roll.get was refused: it does not come from Rollcall's window.");
+  await app.close();
+});
+
+test('navigation, new windows, permissions and the network are denied', async ({ launch }) => {
+  const app = await launch({ roll: roll() });
+  const page = await windowOf(app);
+  await page.waitForLoadState();
+  const before = page.url();
+  expect(before).toBe('app://rollcall/index.html');
+  const tried = await page.evaluate(async () => {
+    const opened = window.open('https://127.0.0.1/');
+    const permission = await Notification.requestPermission();
+    const fetched = await fetch('http://127.0.0.1:9/').then(
+      () => 'fetched',
+      () => 'refused',
+    );
+    const link = document.createElement('a');
+    link.href = 'file:///etc/passwd';
+    document.body.append(link);
+    link.click();
+    location.href = 'http://127.0.0.1:9/';
+    return { opened: opened !== null, permission, fetched };
+  });
+  expect(tried).toEqual({ opened: false, permission: 'denied', fetched: 'refused' });
+  await new Promise((done) => setTimeout(done, 500));
+  expect(page.url()).toBe(before);
+  expect(app.windows()).toHaveLength(1);
+  await app.close();
+});
+
+test('the page is served with its policy, and nothing outside its folder is', async ({ launch }) => {
+  const app = await launch({ roll: roll() });
+  const page = await windowOf(app);
+  await page.waitForLoadState();
+  const served = await page.evaluate(async () => {
+    const answer = await fetch('app://rollcall/index.html');
+    const outside = await Promise.all(
+      [
+        'app://rollcall/../preload.cjs',
+        'app://rollcall/%2e%2e/preload.cjs',
+        'app://rollcall/..%2fpreload.cjs',
+        'app://other/index.html',
+      ].map((url) =>
+        fetch(url).then(
+          (one) => one.status,
+          () => 0,
+        ),
+      ),
+    );
+    let evaluated = 'no';
+    try {
+      evaluated = String(new Function('return "yes"')());
+    } catch {
+      // What the policy is for.
+    }
+    return { policy: answer.headers.get('content-security-policy'), outside, evaluated };
+  });
+  expect(served.policy).toContain("default-src 'none'");
+  expect(served.outside.every((status) => status === 404 || status === 0)).toBe(true);
+  expect(served.evaluated).toBe('no');
+  await app.close();
+});
+
+test('the window remembers where it stood', async ({ launch, panel }) => {
+  const host = await panel();
+  const first = await launch({ roll: roll(), args: ['--show'] });
+  await windowOf(first);
+  const bounds = { x: 60, y: 40, width: 960, height: 640 };
+  await first.evaluate(({ BrowserWindow }, to) => {
+    const window = BrowserWindow.getAllWindows()[0];
+    window?.setBounds(to);
+    window?.close();
+  }, bounds);
+  await expect.poll(() => first.windows().length).toBe(0);
+  await (await host.icon()).choose('Open Rollcall');
+  await windowOf(first);
+  const again = await first.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.getBounds());
+  expect(again).toMatchObject({ width: bounds.width, height: bounds.height });
+  await first.close();
+});
