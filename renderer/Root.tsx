@@ -1,0 +1,22 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import type { Bridge } from '../app/roll/channels.ts';
+import { App } from './components/App.tsx';
+import { connect, createActs } from './state/acts.ts';
+import { RollcallContext } from './state/context.tsx';
+import { createWindowStore, type WindowStore } from './state/store.ts';
+
+/** Puts the window into an element and mirrors the roll that comes over the bridge. */
+export function mount(element: HTMLElement, bridge: Bridge): WindowStore {
+  const store = createWindowStore();
+  const acts = createActs(store, bridge);
+  connect(store, acts, bridge);
+  createRoot(element).render(
+    <StrictMode>
+      <RollcallContext value={{ store, acts }}>
+        <App />
+      </RollcallContext>
+    </StrictMode>,
+  );
+  return store;
+}

@@ -1,0 +1,97 @@
+import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { Act, ActItem } from '../view/serverActs.ts';
+import type { Point } from './Grid.tsx';
+
+interface Props {
+  readonly label: string;
+  readonly items: readonly ActItem[];
+  readonly point: Point;
+  readonly onPick: (act: Act) => void;
+  readonly onClose: () => void;
+}
+
+const MARGIN = 8;
+
+/** The menu of a row, at a point of the window. What cannot be done stays in it, with the sentence that says why. */
+export function Menu({ label, items, point, onPick, onClose }: Props) {
+  const menu = useRef<HTMLDivElement>(null);
+  const [place, setPlace] = useState(point);
+
+  useLayoutEffect(() => {
+    const box = menu.current?.getBoundingClientRect();
+    if (box === undefined) return;
+    setPlace({
+      x: Math.max(MARGIN, Math.min(point.x, innerWidth - box.width - MARGIN)),
+      y: Math.max(MARGIN, Math.min(point.y, innerHeight - box.height - MARGIN)),
+    });
+  }, [point]);
+
+  useEffect(() => {
+    const before = document.activeElement;
+    menu.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus();
+    return () => {
+      // A dialog that the menu opened keeps the focus it took.
+      if (before instanceof HTMLElement && document.querySelector('dialog[open]') === null) before.focus();
+    };
+  }, []);
+
+  useEffect(() => {
+    const outside = (event: PointerEvent): void => {
+      if (event.target instanceof Node && menu.current?.contains(event.target) === false) onClose();
+    };
+    addEventListener('pointerdown', outside, true);
+    addEventListener('blur', onClose);
+    return () => {
+      removeEventListener('pointerdown', outside, true);
+      removeEventListener('blur', onClose);
+    };
+  }, [onClose]);
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const entries = [...(menu.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
+    const index = entries.findIndex((entry) => entry === document.activeElement);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    event.stopPropagation();
+    if (event.key === 'Escape' || event.key === 'Tab') {
+      event.preventDefault();
+      onClose();
+    } else if (step !== undefined) {
+      event.preventDefault();
+      entries[(index + step + entries.length) % entries.length]?.focus();
+    } else if (event.key === 'Home' || event.key === 'End') {
+      event.preventDefault();
+      entries.at(event.key === 'Home' ? 0 : -1)?.focus();
+    }
+  };
+
+  return (
+    <div
+      className="menu"
+      role="menu"
+      tabIndex={-1}
+      aria-label={label}
+      ref={menu}
+      style={{ left: place.x, top: place.y }}
+      onKeyDown={onKeyDown}
+    >
+      {items.map((item) => (
+        <button
+          key={item.act}
+          type="button"
+          role="menuitem"
+          tabIndex={-1}
+          className="menu-item"
+          aria-disabled={item.refusal !== null}
+          onClick={() => {
+            if (item.refusal !== null) return;
+            onClose();
+            onPick(item.act);
+          }}
+        >
+          <span>{item.label}</span>
+          {item.refusal === null ? null : <small>{item.refusal}</small>}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import { memo } from 'react';
+import type { Leftover, Server } from '../../app/roll/schema.ts';
+import { formatCpu, NOTHING, serverPlace, shortenPath, standingWord } from '../../app/roll/words.ts';
+import { ownerWords } from '../view/serverItems.ts';
+import { Glyph } from './Glyph.tsx';
+import { Age, Bytes, CELL, Path } from './parts.tsx';
+
+interface Tag {
+  readonly word: string;
+  readonly why: string;
+}
+
+/** The one tag of a row: what is wrong with it beside its standing. */
+function tagOf(server: Server): Tag | null {
+  if (server.health === 'unresponsive') return { word: 'unresponsive', why: server.healthDetail ?? 'It does not answer.' };
+  return server.growing === null ? null : { word: 'growing', why: server.growing };
+}
+
+function activityWord(server: Server): string {
+  return server.busy === 'unknown' ? NOTHING : server.busy;
+}
+
+interface StandingProps {
+  readonly glyph: Server['standing'];
+  readonly word: string;
+  /** What is being done to it now; takes the word's place. */
+  readonly phase: string | null;
+}
+
+function StandingCell({ glyph, word, phase }: StandingProps) {
+  return (
+    <div className={`standing ${glyph}`} {...CELL}>
+      {phase === null ? <Glyph name={glyph} tone={glyph} /> : <Glyph name="turn" tone="busy" turning />}
+      <span title={phase ?? word}>{phase ?? word}</span>
+    </div>
+  );
+}
+
+interface ServerProps {
+  readonly server: Server;
+  readonly phase: string | null;
+  /** It was here when the list was held, and is not any more. */
+  readonly gone: boolean;
+  /** In milliseconds, in steps no finer than what is shown, so that a row renders again only when its text changes. */
+  readonly age: number;
+  readonly live: boolean;
+  readonly home: string;
+}
+
+/** The cells of a server's row. Memoised: one server's change renders one row. */
+export const ServerCells = memo(function ServerCells({ server, phase, gone, age, live, home }: ServerProps) {
+  const tag = tagOf(server);
+  const owner = ownerWords(server);
+  const place = serverPlace(server);
+  return (
+    <>
+      <StandingCell glyph={server.standing} word={gone ? 'Gone' : standingWord(server.standing)} phase={gone ? null : phase} />
+      <div className="what" {...CELL}>
+        <span className="clip kind">{server.kind}</span>
+        {place === '' ? null : <span className={place.startsWith(':') ? 'port' : 'port faint'}>{place}</span>}
+        {server.duplicates > 1 ? <span className="port faint">× {server.duplicates}</span> : null}
+        {tag === null ? null : (
+          <span className="tag" title={tag.why}>
+            <Glyph name="fault" />
+            <span>{tag.word}</span>
+          </span>
+        )}
+        {server.ownUid ? null : <span className="port faint">another user’s</span>}
+        {server.directory === null ? null : <Path path={shortenPath(server.directory, home)} />}
+      </div>
+      <div className="second col-owner" {...CELL} title={owner}>
+        {owner}
+      </div>
+      <div className={server.busy === 'busy' && live ? 'num second strong' : 'num second'} {...CELL} title={server.busySign}>
+        {live ? activityWord(server) : NOTHING}
+      </div>
+      <div className="num second col-cpu" {...CELL}>
+        {live ? formatCpu(server.cpuPercent) : NOTHING}
+      </div>
+      <div className="num" {...CELL}>
+        <Bytes value={server.memoryBytes} />
+      </div>
+      <div className="num second" {...CELL}>
+        <Age ms={age} />
+      </div>
+    </>
+  );
+});
+
+interface LeftoverProps {
+  readonly leftover: Leftover;
+  readonly phase: string | null;
+  readonly gone: boolean;
+  readonly age: number;
+  readonly home: string;
+}
+
+/** The cells of a leftover's row: a leaked process without a server. */
+export const LeftoverCells = memo(function LeftoverCells({ leftover, phase, gone, age, home }: LeftoverProps) {
+  const owner = `of PID ${leftover.ofPid}`;
+  return (
+    <>
+      <StandingCell glyph="leaked" word={gone ? 'Gone' : 'Leftover'} phase={gone ? null : phase} />
+      <div className="what" {...CELL}>
+        <span className="clip kind">{leftover.name}</span>
+        <span className="port faint">PID {leftover.pid}</span>
+        {leftover.directory === null ? null : <Path path={shortenPath(leftover.directory, home)} />}
+      </div>
+      <div className="second col-owner" {...CELL} title={`${leftover.kind}, PID ${leftover.ofPid}, is gone`}>
+        {owner}
+      </div>
+      <div className="num second" {...CELL}>
+        {NOTHING}
+      </div>
+      <div className="num second col-cpu" {...CELL}>
+        {NOTHING}
+      </div>
+      <div className="num" {...CELL}>
+        <Bytes value={leftover.rssBytes} />
+      </div>
+      <div className="num second" {...CELL}>
+        <Age ms={age} />
+      </div>
+    </>
+  );
+});

@@ -1,0 +1,155 @@
+import type { Server } from '../../app/roll/schema.ts';
+import { clockTime, formatBytes, plural, serverLabel, serverPlace, shortenPath, standingWord } from '../../app/roll/words.ts';
+import { useActs } from '../state/context.tsx';
+import { serverActs } from '../view/serverActs.ts';
+import { ownerWords, whyQuestion } from '../view/serverItems.ts';
+import { Checklist, checksRan, DetailHead, Facts, ProcessTree, Section } from './DetailParts.tsx';
+import { Glyph } from './Glyph.tsx';
+import { LogSection } from './LogSection.tsx';
+import { Button } from './parts.tsx';
+
+interface Props {
+  readonly server: Server;
+  readonly home: string;
+  readonly now: number;
+  readonly phase: string | null;
+}
+
+/** Why it has its standing: the checklist, and what the checks do not already say. */
+function Why({ server }: { readonly server: Server }) {
+  const facts = new Set(server.checks.map((check) => check.fact));
+  const reasons = server.reasons.filter((reason) => !facts.has(reason));
+  return (
+    <Section title={whyQuestion(server.standing)} figure={server.checks.length === 0 ? null : checksRan(server.checks)}>
+      {server.checks.length === 0 ? null : <Checklist checks={server.checks} />}
+      {reasons.map((reason) => (
+        <p className="note" key={reason}>
+          {reason}
+        </p>
+      ))}
+    </Section>
+  );
+}
+
+function Clients({ server }: { readonly server: Server }) {
+  const { clients } = server;
+  if (server.transport === 'stdio' && (clients === null || clients.length === 0)) return null;
+  const total = clients?.reduce((sum, client) => sum + client.connections, 0) ?? 0;
+  return (
+    <Section title="Clients" figure={clients === null ? null : plural(total, 'connection')}>
+      {clients === null ? <p className="note">Its connections could not be read.</p> : null}
+      {clients?.length === 0 ? <p className="note">Nobody is connected but Rollcall.</p> : null}
+      {clients === null || clients.length === 0 ? null : (
+        <ul className="lines">
+          {clients.map((client) => (
+            <li key={client.label}>
+              <span className="clip">{client.label}</span>
+              <span className="faint">{plural(client.connections, 'connection')}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+const HEALTH_WORDS: Readonly<Record<Server['health'], string>> = {
+  ok: 'answers',
+  unresponsive: 'unresponsive',
+  locked: 'answers, wants a password',
+  starting: 'starting',
+  unknown: 'unknown',
+};
+
+function KeepRunning({ server }: { readonly server: Server }) {
+  const acts = useActs();
+  if (server.supervised === null) return null;
+  const { keepRunning } = server.supervised;
+  return (
+    <Section title="When Rollcall quits">
+      <div className="choice">
+        <span id="keep-running-label">Keep running</span>
+        <button
+          type="button"
+          role="switch"
+          className="switch"
+          aria-checked={keepRunning}
+          aria-labelledby="keep-running-label"
+          onClick={() => acts.keepRunning(server.id, !keepRunning)}
+        />
+      </div>
+    </Section>
+  );
+}
+
+/** Everything that is known of one server, each claim with its reason. */
+export function ServerDetails({ server, home, now, phase }: Props) {
+  const acts = useActs();
+  const place = serverPlace(server);
+  const memory = formatBytes(server.memoryBytes).text;
+  const command = server.command.join(' ');
+  return (
+    <>
+      <DetailHead
+        shape={phase === null ? <Glyph name={server.standing} tone={server.standing} /> : <Glyph name="turn" tone="busy" turning />}
+        name={
+          <>
+            {server.kind} <span className="port">{place}</span>
+          </>
+        }
+        place={
+          <>
+            <b className={server.standing}>{phase ?? standingWord(server.standing)}</b>
+            <span>
+              on {server.host}
+              {server.directory === null ? '' : ','}
+            </span>
+            {server.directory === null ? null : (
+              <span className="clip" title={server.directory}>
+                {shortenPath(server.directory, home)}
+              </span>
+            )}
+          </>
+        }
+        label={serverLabel(server)}
+        acts={serverActs(server)}
+        onAct={(act) => acts.openServer(server, act)}
+      />
+      <Why server={server} />
+      <Section title="Memory" figure={memory}>
+        <p className="note">
+          {server.growing ?? `${formatBytes(server.rssBytes).text} resident, shared pages counted in each process.`}
+        </p>
+      </Section>
+      <Section title="Processes" figure={`${memory} together`}>
+        <ProcessTree processes={server.processes} />
+      </Section>
+      <Clients server={server} />
+      {server.supervised === null ? null : <LogSection server={server} />}
+      <KeepRunning server={server} />
+      <Section title="About">
+        <Facts
+          facts={[
+            ['Owner', server.owner === null || server.owner.pid === null ? ownerWords(server) : `${ownerWords(server)}, PID ${server.owner.pid}`],
+            ['Health', server.healthDetail ?? HEALTH_WORDS[server.health]],
+            ['Activity', server.busySign],
+            ['Started', clockTime(server.startedAt, now)],
+            ['Version', server.version ?? '–'],
+            ['Program', server.executable ?? '–'],
+            ...(server.supervised === null ? [] : [['Record', shortenPath(server.supervised.recordPath, home)] as const]),
+          ]}
+        />
+      </Section>
+      <Section
+        title="Command line"
+        figure={
+          <Button look="link" onClick={() => acts.openServer(server, 'copy-command')}>
+            Copy
+          </Button>
+        }
+      >
+        <pre className="log wrap">{command}</pre>
+      </Section>
+    </>
+  );
+}

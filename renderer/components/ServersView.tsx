@@ -1,0 +1,161 @@
+import { useMemo, useState } from 'react';
+import type { Roll } from '../../app/roll/schema.ts';
+import { plural, serverLabel } from '../../app/roll/words.ts';
+import { useActs, useRollcall, useWindow } from '../state/context.tsx';
+import { select } from '../state/store.ts';
+import { leftoverActs, serverActs } from '../view/serverActs.ts';
+import {
+  footerWords,
+  itemNames,
+  nextSort,
+  type RollItem,
+  SERVER_COLUMNS,
+  type ServerColumn,
+  serverItems,
+  type Sort,
+} from '../view/serverItems.ts';
+import { phases } from '../view/strips.ts';
+import { Footer } from './Footer.tsx';
+import { Grid, type Point } from './Grid.tsx';
+import { Menu } from './Menu.tsx';
+import { COLUMN_HEAD, ROW } from './parts.tsx';
+import { LeftoverCells, ServerCells } from './ServerCells.tsx';
+import type { RowKey } from './useGridKeys.ts';
+import { useHeld, waitingWords } from './useHeld.ts';
+
+const HEADS: Readonly<Record<ServerColumn, { readonly word: string; readonly classes: string }>> = {
+  standing: { word: 'Standing', classes: '' },
+  server: { word: 'Server', classes: '' },
+  owner: { word: 'Owner', classes: 'col-owner' },
+  activity: { word: 'Activity', classes: 'num' },
+  cpu: { word: 'CPU %', classes: 'num col-cpu' },
+  memory: { word: 'Memory', classes: 'num' },
+  age: { word: 'Age', classes: 'num' },
+};
+
+function Heads({ sort, onSort }: { readonly sort: Sort; readonly onSort: (sort: Sort) => void }) {
+  return (
+    <div className="head cols-servers" {...ROW}>
+      {SERVER_COLUMNS.map((column) => {
+        const chosen = column === sort.column;
+        const direction = sort.descending ? 'descending' : 'ascending';
+        return (
+          <div key={column} className={HEADS[column].classes} {...COLUMN_HEAD} aria-sort={chosen ? direction : 'none'}>
+            <button
+              type="button"
+              tabIndex={-1}
+              className={chosen ? 'head-button sorted' : 'head-button'}
+              onClick={() => onSort(nextSort(sort, column))}
+            >
+              {HEADS[column].word}
+              {chosen ? (sort.descending ? ' ↓' : ' ↑') : ''}
+            </button>
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** An age in steps that its text shows: seconds below a minute, else minutes. */
+function steppedAge(startedAt: string, now: number): number {
+  const age = Math.max(0, now - Date.parse(startedAt));
+  const step = age < 60_000 ? 1000 : 60_000;
+  return Math.floor(age / step) * step;
+}
+
+type Row = Exclude<RollItem, { type: 'group' }>;
+
+/** The list of servers and leftovers of the chosen host. */
+export function ServersView({ roll, home }: { readonly roll: Roll; readonly home: string }) {
+  const { store } = useRollcall();
+  const acts = useActs();
+  const host = useWindow((state) => state.host);
+  const filter = useWindow((state) => state.filter);
+  const sort = useWindow((state) => state.sort);
+  const selected = useWindow((state) => state.selected.servers);
+  const [menu, setMenu] = useState<{ readonly item: Row; readonly point: Point } | null>(null);
+
+  const now = Date.parse(roll.takenAt);
+  const fresh = useMemo(
+    () => serverItems({ roll, host, filter, sort, home, now }),
+    [roll, host, filter, sort, home, now],
+  );
+  // What the person chose to see comes at once; only what changes by itself waits.
+  const choice = `${host ?? ''}\n${filter}\n${sort.column}\n${sort.descending}`;
+  const list = useHeld(fresh, choice, menu !== null);
+
+  const underWay = useMemo(() => phases(roll), [roll]);
+  const cells = (item: Row) =>
+    item.type === 'server' ? (
+      <ServerCells
+        server={item.server}
+        phase={underWay.get(item.key) ?? null}
+        gone={list.gone.has(item.key)}
+        age={steppedAge(item.server.startedAt, now)}
+        live={!item.past && !list.gone.has(item.key)}
+        home={home}
+      />
+    ) : (
+      <LeftoverCells
+        leftover={item.leftover}
+        phase={underWay.get(item.key) ?? null}
+        gone={list.gone.has(item.key)}
+        age={steppedAge(item.leftover.startedAt, now)}
+        home={home}
+      />
+    );
+
+  const onRowKey = (item: Row, what: Exclude<RowKey, 'enter'>, point: Point): void => {
+    if (list.gone.has(item.key)) return;
+    if (what === 'menu') return setMenu({ item, point });
+    if (item.type === 'leftover') return acts.openLeftover(item.leftover, what === 'end' ? 'reap' : 'copy-pid');
+    const end = item.server.standing === 'supervised' ? 'stop' : 'reap';
+    acts.openServer(item.server, what === 'end' ? end : what === 'open' ? 'open' : 'copy-url');
+  };
+
+  const servers = list.items.filter((item) => item.type === 'server').length;
+  const rows = list.items.some((item) => item.type !== 'group');
+  const hosts = roll.hosts.filter((entry) => host === null || entry.name === host);
+  const partial = hosts.find((entry) => entry.partial !== null)?.partial ?? null;
+  return (
+    <section className="list" aria-label="Servers">
+      {rows ? (
+        <Grid<Row>
+          label="Servers"
+          columns="cols-servers"
+          head={<Heads sort={sort} onSort={(next) => store.setState({ sort: next })} />}
+          items={list.items}
+          selected={selected}
+          onSelect={(key) => select(store, 'servers', key)}
+          cells={cells}
+          rowClass={(item) => (item.past || list.gone.has(item.key) ? 'past' : '')}
+          names={(item) => itemNames(item, home)}
+          onRowKey={onRowKey}
+        />
+      ) : (
+        <p className="nothing">
+          {filter === ''
+            ? `No server on ${host ?? 'any host'}. ${plural(hosts.reduce((sum, entry) => sum + entry.counted, 0), 'process', 'processes')} looked at.`
+            : `No server matches “${filter}”.`}
+        </p>
+      )}
+      <Footer roll={roll} left={footerWords(roll, host, servers, filter)}>
+        {list.waiting > 0 ? waitingWords(list.waiting) : partial}
+      </Footer>
+      {menu === null ? null : (
+        <Menu
+          label={menu.item.type === 'server' ? serverLabel(menu.item.server) : menu.item.leftover.name}
+          items={menu.item.type === 'server' ? serverActs(menu.item.server) : leftoverActs(menu.item.leftover)}
+          point={menu.point}
+          onClose={() => setMenu(null)}
+          onPick={(act) =>
+            menu.item.type === 'server'
+              ? acts.openServer(menu.item.server, act)
+              : acts.openLeftover(menu.item.leftover, act)
+          }
+        />
+      )}
+    </section>
+  );
+}

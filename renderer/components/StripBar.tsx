@@ -1,0 +1,149 @@
+import { type ReactNode, useState } from 'react';
+import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
+import { leakedTotals, reapLabel, serverLabel } from '../../app/roll/words.ts';
+import { useActs, useRollcall, useWindow } from '../state/context.tsx';
+import { select } from '../state/store.ts';
+import { type Strip, strips } from '../view/strips.ts';
+import { Glyph } from './Glyph.tsx';
+import { Button } from './parts.tsx';
+import type { GlyphName } from './shapes.ts';
+
+interface FrameProps {
+  readonly tone: 'leak' | 'fault' | 'calm';
+  readonly shape: ReactNode;
+  readonly title: string;
+  readonly text: string;
+  readonly children: ReactNode;
+}
+
+function Frame({ tone, shape, title, text, children }: FrameProps) {
+  return (
+    <section className={`strip strip-${tone}`} aria-label={title}>
+      {shape}
+      <div className="strip-text">
+        <p className="strip-title clip" title={title}>
+          {title}
+        </p>
+        <p className="strip-detail clip" title={text}>
+          {text}
+        </p>
+      </div>
+      {children}
+    </section>
+  );
+}
+
+const ALERT_LOOKS: Readonly<Record<Alert['level'], { tone: FrameProps['tone']; shape: GlyphName; colour: string }>> = {
+  leak: { tone: 'leak', shape: 'leaked', colour: 'leaked' },
+  fault: { tone: 'fault', shape: 'fault', colour: 'suspect' },
+  notice: { tone: 'calm', shape: 'file', colour: 'quiet' },
+};
+
+function AlertActs({ alert, roll }: { readonly alert: Alert; readonly roll: Roll }) {
+  const { store } = useRollcall();
+  const acts = useActs();
+  if (alert.act === 'reap-leaked') {
+    const totals = leakedTotals(roll);
+    if (totals.ids.length === 0) return null;
+    const asks = roll.settings.reapAsk === 'always';
+    return (
+      <>
+        {asks ? null : (
+          <Button look="link" onClick={() => acts.ask({ type: 'plan' })}>
+            Review…
+          </Button>
+        )}
+        <Button look="primary" onClick={acts.reapLeaked}>
+          {asks ? `${reapLabel(totals)}…` : reapLabel(totals)}
+        </Button>
+      </>
+    );
+  }
+  if (alert.act === 'show-records') return <Button onClick={() => acts.show('records')}>Show records</Button>;
+  const server = roll.servers.find((row) => alert.servers.includes(row.id));
+  if (alert.act !== 'show-server' || server === undefined) return null;
+  const show = (): void => {
+    acts.show('servers');
+    store.setState({ host: null, filter: '' });
+    select(store, 'servers', server.id);
+  };
+  return <Button onClick={show}>Show {serverLabel(server)}</Button>;
+}
+
+function TaskFrame({ task, children }: { readonly task: Task; readonly children: ReactNode }) {
+  const acts = useActs();
+  const look = { running: 'turn', done: 'check', failed: 'fault' } as const;
+  const tone = { running: 'busy', done: 'supervised', failed: 'suspect' } as const;
+  return (
+    <Frame
+      tone={task.state === 'failed' ? 'fault' : 'calm'}
+      shape={<Glyph name={look[task.state]} tone={tone[task.state]} turning={task.state === 'running'} />}
+      title={task.title}
+      text={task.message}
+    >
+      {children}
+      <Button look="link" onClick={() => acts.ask({ type: 'task', id: task.id })}>
+        {task.state === 'running' ? 'Show progress' : 'Show results'}
+      </Button>
+      {task.state === 'running' ? null : <Button onClick={() => acts.dismiss(task.id)}>Dismiss</Button>}
+    </Frame>
+  );
+}
+
+function OneStrip({ strip, roll, more }: { readonly strip: Strip; readonly roll: Roll; readonly more: ReactNode }) {
+  if (strip.type === 'task') return <TaskFrame task={strip.task}>{more}</TaskFrame>;
+  const look = ALERT_LOOKS[strip.alert.level];
+  return (
+    <Frame
+      tone={look.tone}
+      shape={<Glyph name={look.shape} tone={look.colour} />}
+      title={strip.alert.title}
+      text={strip.alert.detail}
+    >
+      {more}
+      <AlertActs alert={strip.alert} roll={roll} />
+    </Frame>
+  );
+}
+
+/** The one strip over list and details: the worst that has a cause. The others are a link at its end. */
+export function StripBar({ roll }: { readonly roll: Roll }) {
+  const host = useWindow((state) => state.host);
+  const [turned, setTurned] = useState<string | null>(null);
+  const all = strips(roll, host);
+  const index = Math.max(0, all.findIndex((strip) => strip.key === turned));
+  const strip = all[index];
+  if (strip === undefined) return null;
+  const others = all.length - 1;
+  const more =
+    others === 0 ? null : (
+      <Button look="link" onClick={() => setTurned(all[(index + 1) % all.length]?.key ?? null)}>
+        {others} more
+      </Button>
+    );
+  return <OneStrip strip={strip} roll={roll} more={more} />;
+}
+
+/** What was asked for and did not happen: one sentence of what, one of what to do; the raw text behind a link. */
+export function ProblemBar() {
+  const acts = useActs();
+  const problem = useWindow((state) => state.problem);
+  const [open, setOpen] = useState(false);
+  if (problem === null) return null;
+  return (
+    <section className="strip strip-fault problem" role="alert">
+      <Glyph name="fault" tone="suspect" />
+      <div className="strip-text">
+        <p className="strip-title">{problem.message}</p>
+        {problem.remedy === '' ? null : <p className="strip-detail">{problem.remedy}</p>}
+        {open && problem.detail !== null ? <pre className="log">{problem.detail}</pre> : null}
+      </div>
+      {problem.detail === null ? null : (
+        <Button look="link" onClick={() => setOpen(!open)}>
+          {open ? 'Hide details' : 'Show details'}
+        </Button>
+      )}
+      <Button onClick={() => acts.complain(null)}>Dismiss</Button>
+    </section>
+  );
+}

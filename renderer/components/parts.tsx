@@ -1,0 +1,66 @@
+/** Small pieces that every view uses: numbers with their unit's slot, paths, buttons. */
+import { type ComponentProps, type ReactNode, useEffect, useState } from 'react';
+import { columnAgeParts, formatBytes, pathHead, pathTail } from '../../app/roll/words.ts';
+
+/** Roles of a virtualised grid, whose rows are positioned one by one and therefore cannot be table elements. */
+export const GRID = { role: 'grid' } as const;
+export const ROW_GROUP = { role: 'rowgroup' } as const;
+export const ROW = { role: 'row' } as const;
+export const CELL = { role: 'gridcell' } as const;
+export const COLUMN_HEAD = { role: 'columnheader' } as const;
+
+/** Bytes with the unit in its own slot, so that digits line up. */
+export function Bytes({ value }: { readonly value: number }) {
+  const { digits, unit } = formatBytes(value);
+  return (
+    <>
+      {digits}
+      <u className="unit">{unit}</u>
+    </>
+  );
+}
+
+/** An age whose second unit goes when the list is narrow. */
+export function Age({ ms }: { readonly ms: number }) {
+  const { major, minor } = columnAgeParts(ms);
+  return (
+    <>
+      {major}
+      {minor === '' ? null : <span className="minor"> {minor}</span>}
+    </>
+  );
+}
+
+/** A path that loses its middle: its head shrinks, its last part stays. The whole is in the tooltip. */
+export function Path({ path }: { readonly path: string }) {
+  return (
+    <span className="path" title={path}>
+      <span className="path-head">{pathHead(path)}</span>
+      <span className="path-tail">{pathTail(path)}</span>
+    </span>
+  );
+}
+
+type ButtonProps = Omit<ComponentProps<'button'>, 'type' | 'className'> & {
+  readonly look?: 'plain' | 'icon' | 'primary' | 'danger' | 'link';
+  readonly submit?: boolean;
+};
+
+export function Button({ look, submit = false, children, ...rest }: ButtonProps & { readonly children: ReactNode }) {
+  const classes = look === 'link' ? 'link' : `button ${look ?? ''}`;
+  return (
+    <button type={submit ? 'submit' : 'button'} className={classes} {...rest}>
+      {children}
+    </button>
+  );
+}
+
+/** The present, renewed every `everyMs` milliseconds. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}

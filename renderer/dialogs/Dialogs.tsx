@@ -1,0 +1,31 @@
+import type { Roll } from '../../app/roll/schema.ts';
+import { useWindow } from '../state/context.tsx';
+import { ClearDialog } from './ClearDialog.tsx';
+import { EndDialog } from './EndDialog.tsx';
+import { PlanDialog } from './PlanDialog.tsx';
+import { ReapDialog } from './ReapDialog.tsx';
+import { StartDialog } from './StartDialog.tsx';
+import { StopAllDialog } from './StopAllDialog.tsx';
+import { TaskDialog } from './TaskDialog.tsx';
+
+/** The open question, if there is one. */
+export function Dialogs({ roll, home }: { readonly roll: Roll; readonly home: string }) {
+  const dialog = useWindow((state) => state.dialog);
+  if (dialog === null) return null;
+  switch (dialog.type) {
+    case 'plan':
+      return <PlanDialog />;
+    case 'reap':
+      return <ReapDialog key={dialog.id} id={dialog.id} label={dialog.label} why={dialog.why} />;
+    case 'end':
+      return <EndDialog key={`${dialog.act} ${dialog.server.id}`} act={dialog.act} server={dialog.server} />;
+    case 'stop-all':
+      return <StopAllDialog servers={dialog.servers} />;
+    case 'start':
+      return <StartDialog key={dialog.kind} roll={roll} home={home} kind={dialog.kind} />;
+    case 'clear':
+      return <ClearDialog records={dialog.records} home={home} />;
+    case 'task':
+      return <TaskDialog key={dialog.id} id={dialog.id} />;
+  }
+}

@@ -1,0 +1,81 @@
+import { useState } from 'react';
+import type { Server } from '../../app/roll/schema.ts';
+import { formatBytes, plural, rowName, serverLabel } from '../../app/roll/words.ts';
+import { Button } from '../components/parts.tsx';
+import { useActs } from '../state/context.tsx';
+import { DialogShell } from './DialogShell.tsx';
+import { CheckBox, Consequences, FailureNote } from './parts.tsx';
+import { useRun } from './useRun.ts';
+
+/** Every consequence of ending a server of ours, in figures, the zero ones too when they calm. */
+export function endConsequences(server: Server, act: 'stop' | 'restart'): readonly string[] {
+  const count = server.processes.length;
+  const end = count === 1 ? 'ends' : 'end';
+  const clients = server.clients?.map((client) => `${client.label}, loses its ${plural(client.connections, 'connection')}`) ?? [
+    'Whether somebody is connected is unknown: its connections could not be read',
+  ];
+  const busy = { busy: `It is interrupted at work: ${server.busySign}`, idle: 'Nothing is interrupted: it is idle', unknown: `Whether it is busy is unknown: ${server.busySign}` };
+  return [
+    busy[server.busy],
+    ...(clients.length === 0 ? ['0 clients are connected'] : clients),
+    `${plural(count, 'process', 'processes')} ${end}, ${formatBytes(server.memoryBytes).text} freed`,
+    ...(act === 'restart' ? ['A new server starts in the same folder afterwards'] : []),
+  ];
+}
+
+interface Props {
+  readonly act: 'stop' | 'restart';
+  readonly server: Server;
+}
+
+/** Stops or restarts a supervised server after naming what that costs. */
+export function EndDialog({ act, server }: Props) {
+  const acts = useActs();
+  const run = useRun();
+  const [named, setNamed] = useState(false);
+  const permission = server[act];
+  const needsForce = permission.allowed === 'force';
+  const verb = act === 'stop' ? 'Stop' : 'Restart';
+  const end = async (): Promise<void> => {
+    const answer = await run.start({ command: act, server: server.id, force: needsForce && named }, act, [server.id]);
+    if (answer.ok && answer.results.every((result) => result.outcome === 'gone')) acts.closeDialog();
+  };
+  const bad = run.result?.results.filter((result) => result.outcome !== 'gone') ?? [];
+  const why = permission.allowed === 'yes' ? undefined : permission.why;
+  return (
+    <DialogShell
+      title={`${verb} ${rowName(server)}?`}
+      lead={run.state === 'running' ? (run.task?.message ?? 'Asking…') : why}
+      alert
+      onClose={acts.closeDialog}
+      footer={
+        <>
+          <span className="note" />
+          <Button data-first onClick={acts.closeDialog}>
+            {run.state === 'idle' ? 'Cancel' : 'Close'}
+          </Button>
+          {run.state === 'idle' ? (
+            <Button look="danger" disabled={needsForce && !named} onClick={() => void end()}>
+              {verb} {serverLabel(server)}
+            </Button>
+          ) : null}
+        </>
+      }
+    >
+      <Consequences lines={endConsequences(server, act)} />
+      {needsForce && run.state === 'idle' ? (
+        <CheckBox checked={named} onChange={setNamed} label={`${verb} ${rowName(server)} all the same`}>
+          <span>
+            {verb} {rowName(server)} all the same
+          </span>
+        </CheckBox>
+      ) : null}
+      {run.result?.ok === false ? <FailureNote failure={run.result.failure} /> : null}
+      {bad.map((result) => (
+        <p className="plan-note" key={`${result.pid} ${result.message}`}>
+          {result.message}
+        </p>
+      ))}
+    </DialogShell>
+  );
+}

@@ -1,0 +1,139 @@
+import { type ReactNode, useState } from 'react';
+import type { Plan } from '../../app/roll/commands.ts';
+import type { ReapResult } from '../../app/roll/schema.ts';
+import { formatBytes, leakedThings, plural } from '../../app/roll/words.ts';
+import { Button } from '../components/parts.tsx';
+import { useActs } from '../state/context.tsx';
+import { DialogShell } from './DialogShell.tsx';
+import { notInPlan, PlanRows } from './PlanRows.tsx';
+import { FailureNote } from './parts.tsx';
+import { usePlan } from './usePlan.ts';
+import { useRun } from './useRun.ts';
+
+export interface PlanSums {
+  readonly servers: number;
+  readonly leftovers: number;
+  readonly freesBytes: number;
+  readonly processes: number;
+  readonly hosts: number;
+}
+
+/** What the chosen rows of a plan add up to. */
+export function planSums(plan: Plan, chosen: ReadonlySet<string>): PlanSums {
+  const rows = plan.rows.filter((row) => chosen.has(row.id));
+  const leftovers = rows.filter((row) => row.standing === 'leftover').length;
+  return {
+    servers: rows.length - leftovers,
+    leftovers,
+    freesBytes: rows.reduce((sum, row) => sum + row.memoryBytes, 0),
+    processes: rows.reduce((sum, row) => sum + row.steps.length, 0),
+    hosts: new Set(rows.map((row) => row.host)).size,
+  };
+}
+
+/** Nothing was refused and nothing is left: a dialog with such a result may close by itself. */
+export function allGone(results: readonly ReapResult[]): boolean {
+  return results.length > 0 && results.every((result) => result.outcome === 'gone');
+}
+
+function Sums({ sums, busy }: { readonly sums: PlanSums; readonly busy: number }) {
+  const cells: [string, string][] = [
+    [formatBytes(sums.freesBytes).text, 'freed'],
+    [plural(sums.processes, 'process', 'processes'), `on ${plural(sums.hosts, 'host')}`],
+    [`${busy} busy`, busy === 0 ? 'nothing interrupted' : 'interrupted'],
+  ];
+  return (
+    <dl className="sums">
+      {cells.map(([figure, word]) => (
+        <div key={word}>
+          <dt>{figure}</dt>
+          <dd>{word}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function lead(state: 'idle' | 'running' | 'ended', results: readonly ReapResult[]): ReactNode {
+  if (state === 'idle') {
+    return 'Processes end in this order. Each is identified again before every signal; one that is not the same any more is skipped.';
+  }
+  if (state === 'running') return 'Each process is identified again before every signal.';
+  const gone = results.filter((result) => result.outcome === 'gone');
+  const freed = results.reduce((sum, result) => sum + result.freedBytes, 0);
+  return `${gone.length} of ${plural(results.length, 'result')} gone, ${formatBytes(freed).text} freed.`;
+}
+
+/** The plan of everything leaked: what ends, in which order, how much that frees. Progress replaces it in place. */
+export function PlanDialog() {
+  const acts = useActs();
+  const looked = usePlan(null);
+  const run = useRun();
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const plan = looked.state === 'ready' ? looked.plan : null;
+  const chosen = new Set((plan?.rows ?? []).filter((row) => notInPlan(row) === null && !left.has(row.id)).map((row) => row.id));
+  const sums = plan === null ? null : planSums(plan, chosen);
+  const things = sums === null ? '' : leakedThings(sums, '');
+  const results = run.result?.results ?? run.task?.results ?? [];
+
+  const choose = (id: string, take: boolean): void => {
+    const next = new Set(left);
+    if (take) next.delete(id);
+    else next.add(id);
+    setLeft(next);
+  };
+  const reap = async (): Promise<void> => {
+    const ids = [...chosen];
+    const answer = await run.start({ command: 'reap', targets: ids, confirmed: true, force: false }, 'reap', ids);
+    if (answer.ok && allGone(answer.results)) acts.closeDialog();
+  };
+
+  const title =
+    run.state === 'running'
+      ? `Reaping ${things}`
+      : run.state === 'ended'
+        ? 'What came of it'
+        : plan === null
+          ? 'Reap what is leaked?'
+          : plan.rows.length === 0
+            ? 'Nothing is leaked'
+            : `Reap ${sums === null ? '' : leakedThings(sums, 'leaked') || 'nothing'}?`;
+  return (
+    <DialogShell
+      title={title}
+      lead={plan === null || plan.rows.length === 0 ? undefined : lead(run.state, results)}
+      wide
+      alert
+      onClose={acts.closeDialog}
+      top={plan === null || sums === null || plan.rows.length === 0 ? null : <Sums sums={sums} busy={plan.busy} />}
+      footer={
+        <>
+          <span className="note">{run.state === 'idle' && chosen.size > 0 ? 'KILL follows if TERM is ignored.' : ''}</span>
+          <Button data-first onClick={acts.closeDialog}>
+            {run.state === 'idle' ? 'Cancel' : 'Close'}
+          </Button>
+          {run.state === 'idle' && plan !== null && plan.rows.length > 0 ? (
+            <Button look="danger" disabled={chosen.size === 0} onClick={() => void reap()}>
+              Reap {things}
+            </Button>
+          ) : null}
+        </>
+      }
+    >
+      {looked.state === 'looking' ? <p className="note">Looking at every process that would end…</p> : null}
+      {looked.state === 'failed' ? <FailureNote failure={looked.failure} /> : null}
+      {plan?.rows.length === 0 ? <p className="note">The last look found no leaked server and no leftover.</p> : null}
+      {run.result?.ok === false ? <FailureNote failure={run.result.failure} /> : null}
+      {plan === null ? null : (
+        <PlanRows
+          plan={plan}
+          chosen={chosen}
+          onChoose={choose}
+          running={run.state === 'running'}
+          task={run.task}
+          results={results}
+        />
+      )}
+    </DialogShell>
+  );
+}

@@ -1,0 +1,165 @@
+import { type FormEvent, useId, useState } from 'react';
+import type { Roll } from '../../app/roll/schema.ts';
+import { Glyph } from '../components/Glyph.tsx';
+import { Button } from '../components/parts.tsx';
+import { useActs, useRollcall } from '../state/context.tsx';
+import { select } from '../state/store.ts';
+import { DialogShell } from './DialogShell.tsx';
+import { CheckBox, FailureNote } from './parts.tsx';
+import { useRun } from './useRun.ts';
+
+/** A port as typed: null for an empty field, which lets the server choose; NaN for anything that is no port. */
+export function parsePort(text: string): number | null {
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  const port = Number(trimmed);
+  return /^\d{1,5}$/u.test(trimmed) && port >= 1 && port <= 65_535 ? port : Number.NaN;
+}
+
+/** The folder as the supervisor takes it: absolute, with `~` spelt out. */
+export function absoluteFolder(text: string, home: string): string {
+  const trimmed = text.trim();
+  if (trimmed === '~') return home;
+  return trimmed.startsWith('~/') ? `${home}${trimmed.slice(1)}` : trimmed;
+}
+
+interface KindsProps {
+  readonly roll: Roll;
+  readonly kind: string;
+  readonly disabled: boolean;
+  readonly onKind: (kind: string) => void;
+}
+
+/** Kinds to start; one whose program is not there stays, with what to do about it. */
+function Kinds({ roll, kind, disabled, onKind }: KindsProps) {
+  return (
+    <fieldset className="kinds">
+      <legend className="label">Kind</legend>
+      {roll.startable.map((entry) => (
+        <label key={entry.kind} className={entry.available ? 'kind-line' : 'kind-line unavailable'}>
+          <input
+            type="radio"
+            name="kind"
+            value={entry.kind}
+            checked={entry.kind === kind}
+            disabled={disabled || !entry.available}
+            data-first={entry.kind === kind ? true : undefined}
+            onChange={() => onKind(entry.kind)}
+          />
+          <span className="radio" />
+          <span>{entry.kind}</span>
+          <span className={entry.available ? 'clip second' : 'second'} title={entry.detail}>
+            {entry.detail}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface Props {
+  readonly roll: Roll;
+  readonly home: string;
+  readonly kind: string | null;
+}
+
+/** Starts a server of a kind in a folder, and shows its progress until it is ready or says why it is not. */
+export function StartDialog({ roll, home, kind: wanted }: Props) {
+  const { store } = useRollcall();
+  const acts = useActs();
+  const run = useRun();
+  const first = roll.startable.find((entry) => entry.available && (wanted === null || entry.kind === wanted));
+  const [kind, setKind] = useState(first?.kind ?? roll.startable.find((entry) => entry.available)?.kind ?? '');
+  const [folder, setFolder] = useState(home === '' ? '' : '~');
+  const [portText, setPort] = useState('');
+  const [keepRunning, setKeepRunning] = useState(false);
+  const folderId = useId();
+  const portId = useId();
+  const port = parsePort(portText);
+  const directory = absoluteFolder(folder, home);
+  const badPort = Number.isNaN(port);
+  const badFolder = !directory.startsWith('/') && !/^[A-Za-z]:[\\/]/u.test(directory);
+  const running = run.state === 'running';
+
+  const choose = async (): Promise<void> => {
+    const path = await acts.chooseFolder(badFolder ? null : directory);
+    if (path !== null) setFolder(path);
+  };
+  const start = async (): Promise<void> => {
+    const answer = await run.start({ command: 'start', kind, directory, port, forPid: null, keepRunning }, 'start', []);
+    if (!answer.ok) return;
+    acts.closeDialog();
+    acts.show('servers');
+    if (answer.server !== null) select(store, 'servers', answer.server.id);
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (kind !== '' && !badPort && !badFolder && !running) void start();
+  };
+  const formId = `${folderId}-form`;
+  return (
+    <DialogShell
+      title="Start a server"
+      onClose={acts.closeDialog}
+      footer={
+        <>
+          <span className="note progress-note">
+            {running ? (
+              <>
+                <Glyph name="turn" tone="busy" turning />
+                <span className="clip">{run.task?.message ?? `Starting ${kind}…`}</span>
+              </>
+            ) : null}
+          </span>
+          <Button onClick={acts.closeDialog} {...(kind === '' ? { 'data-first': true } : {})}>
+            {running ? 'Close' : 'Cancel'}
+          </Button>
+          <Button look="primary" submit form={formId} disabled={kind === '' || badPort || badFolder || running}>
+            Start {kind === '' ? 'server' : kind}
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} className="form" onSubmit={submit}>
+        <Kinds roll={roll} kind={kind} disabled={running} onKind={setKind} />
+        <div>
+          <label className="label" htmlFor={folderId}>
+            Folder
+          </label>
+          <div className="field-row">
+            <div className="field">
+              <input id={folderId} type="text" value={folder} disabled={running} spellCheck={false} onChange={(event) => setFolder(event.target.value)} />
+            </div>
+            <Button disabled={running} onClick={() => void choose()}>
+              Choose…
+            </Button>
+          </div>
+          {badFolder ? <p className="field-problem">A folder starts with / or ~.</p> : null}
+        </div>
+        <div>
+          <label className="label" htmlFor={portId}>
+            Port
+          </label>
+          <div className="field-row">
+            <div className="field field-port">
+              <input
+                id={portId}
+                type="text"
+                inputMode="numeric"
+                placeholder="any free"
+                value={portText}
+                disabled={running}
+                onChange={(event) => setPort(event.target.value)}
+              />
+            </div>
+            {badPort ? <p className="field-problem">A port is a number from 1 to 65535.</p> : null}
+          </div>
+        </div>
+        <CheckBox checked={keepRunning} disabled={running} onChange={setKeepRunning} label="Keep running when Rollcall quits">
+          <span>Keep running when Rollcall quits</span>
+        </CheckBox>
+      </form>
+      {run.result?.ok === false ? <FailureNote failure={run.result.failure} /> : null}
+    </DialogShell>
+  );
+}

@@ -1,0 +1,159 @@
+/**
+ * Takes pictures of the window over example rolls. Development only:
+ * `node renderer/preview/shoot.mjs FOLDER [NAME…]`, with CHROMIUM naming a browser (default /usr/bin/chromium).
+ */
+import { mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import react from '@vitejs/plugin-react';
+import { chromium } from 'playwright';
+import { build, preview } from 'vite';
+
+const [folder = join(tmpdir(), 'rollcall-looks'), ...names] = process.argv.slice(2);
+const root = import.meta.dirname;
+const outDir = resolve(folder, 'site');
+mkdirSync(folder, { recursive: true });
+
+const common = { root, base: './', configFile: false, plugins: [react()], logLevel: 'warn' };
+await build({ ...common, build: { outDir, emptyOutDir: true } });
+const server = await preview({ ...common, build: { outDir }, preview: { host: '127.0.0.1', port: 0 } });
+const address = server.httpServer.address();
+const url = `http://127.0.0.1:${address.port}/`;
+
+const key = (...keys) => async (page) => {
+  for (const one of keys) await page.keyboard.press(one);
+};
+const click = (name) => (page) => page.getByRole('button', { name, exact: true }).click();
+const row = (text) => (page) => page.getByRole('row').filter({ hasText: text }).first().click();
+const steps = (...all) => async (page) => {
+  for (const step of all) await step(page);
+};
+
+/** A task as the supervisor would show it, half way or at its end. */
+const task = (state) => (page) =>
+  page.evaluate((how) => {
+    const { bridge, roll } = window.preview;
+    const leaked = roll.servers.filter((server) => server.standing === 'leaked');
+    const bad = how === 'failed';
+    const over = how !== 'running';
+    bridge.push({
+      ...roll,
+      version: roll.version + 1,
+      alerts: over && !bad ? [] : roll.alerts,
+      tasks: [
+        {
+          id: 't1',
+          act: 'reap',
+          title: over ? 'Reaped 2 of 3 servers' : 'Reaping 3 servers',
+          startedAt: roll.takenAt,
+          endedAt: over ? roll.takenAt : null,
+          state: how,
+          message: over ? '5 of 6 processes are gone, 1.97 GB freed.' : '5 of 6 processes ended, 1.97 GB freed.',
+          rows: leaked.map((server, index) => ({
+            id: server.id,
+            label: `${server.kind} :${server.listening[0].port} on ${server.host}`,
+            phase: index === 2 ? 'TERM, 1.4 of 5 s' : 'gone',
+            outcome: index === 2 ? (bad ? 'survived' : null) : 'gone',
+          })),
+          results: leaked.flatMap((server, index) =>
+            server.processes.map((process) => ({
+              pid: process.pid,
+              id: server.id,
+              label: process.name,
+              outcome: index === 2 && bad ? 'survived' : 'gone',
+              verdict: index === 2 && bad ? 'same' : 'gone',
+              signals: [`SIGTERM ${process.pid}`],
+              message: index === 2 && bad ? `PID ${process.pid} is still there after KILL. Look at it with ps.` : 'It is gone.',
+              freedBytes: process.rssBytes,
+            })),
+          ),
+        },
+      ],
+    });
+  }, state);
+
+const failStart = (page) =>
+  page.evaluate(() => {
+    window.preview.bridge.answer('command.run', () => ({
+      ok: false,
+      failure: {
+        code: 'port-taken',
+        message: 'Port 4096 is held by node, PID 6120.',
+        remedy: 'Choose another port, or stop that program.',
+        detail: 'opencode exited with code 0 and said nothing.',
+      },
+      results: [],
+    }));
+  });
+
+const slow = (page) =>
+  page.evaluate(() => {
+    window.preview.bridge.answer('command.run', () => new Promise(() => undefined));
+  });
+
+const settle = (page) => page.mouse.move(5, 5);
+const shots = {
+  servers: { act: settle },
+  'servers-local': { roll: 'local', act: settle },
+  leaked: { act: steps(row(':34801'), settle) },
+  suspect: { act: steps(row(':14200'), settle) },
+  supervised: { act: steps(row(':4096'), row('ledger'), settle) },
+  menu: { act: steps(row('handbook'), key('Shift+F10')) },
+  plan: { act: click('Review…') },
+  'reap-progress': { act: steps(click('Review…'), slow, click('Reap 3 servers'), task('running')) },
+  'strip-running': { act: steps(task('running'), settle) },
+  'strip-failed': { act: steps(task('failed'), settle) },
+  results: { act: steps(task('failed'), click('Show results')) },
+  'reap-one': { act: steps(row(':14200'), key('Delete')) },
+  'reap-forced': { act: steps(row('handbook'), key('Delete')) },
+  stop: { act: steps(row('ledger'), key('Delete')) },
+  start: { act: click('Start server…') },
+  'start-failed': { act: steps(failStart, click('Start server…'), click('Start opencode')) },
+  records: { act: steps(key('Control+2'), row('service.json'), settle) },
+  clear: { act: steps(key('Control+2'), (page) => page.getByRole('button', { name: /^Move \d+ aside…$/u }).click()) },
+  timeline: { act: steps(key('Control+3'), row('Refused'), settle) },
+  settings: { act: key('Control+,') },
+  empty: { roll: 'empty', act: settle },
+};
+
+const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium' });
+let problems = 0;
+try {
+  for (const [name, shot] of Object.entries(shots)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    for (const theme of ['light', 'dark']) {
+      for (const [width, height] of [
+        [1180, 760],
+        [900, 600],
+      ]) {
+        const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme });
+        page.on('console', (message) => {
+          if (message.type() !== 'error' && message.type() !== 'warning') return;
+          problems += 1;
+          console.error(`${name}: ${message.text()}`);
+        });
+        page.on('pageerror', (error) => {
+          problems += 1;
+          console.error(`${name}: ${error.message}`);
+        });
+        await page.clock.setFixedTime(new Date(2026, 10, 30, 14, 32, 6));
+        await page.goto(`${url}?roll=${shot.roll ?? 'example'}&theme=${theme}`);
+        await page.locator('.window').waitFor();
+        await shot.act(page);
+        await page.waitForTimeout(250);
+        const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+        if (sideways) {
+          problems += 1;
+          console.error(`${name} ${theme} ${width}: scrolls sideways`);
+        }
+        await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
+        await page.close();
+      }
+    }
+  }
+} finally {
+  await browser.close();
+  await server.close();
+}
+console.log(problems === 0 ? `Pictures are in ${folder}.` : `${problems} problems.`);
+process.exitCode = problems === 0 ? 0 : 1;

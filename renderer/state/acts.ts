@@ -1,0 +1,215 @@
+import type { Bridge, RequestName, RequestPayload, RequestResult, Show } from '../../app/roll/channels.ts';
+import type { Command, CommandResult, Failure, Plan } from '../../app/roll/commands.ts';
+import type { Leftover, Permission, RecordEntry, Server } from '../../app/roll/schema.ts';
+import { leftoverName, rowName, serverLabel } from '../../app/roll/words.ts';
+import type { Act } from '../view/serverActs.ts';
+import { type Dialog, findServer, receiveRoll, select, type View, type WindowStore } from './store.ts';
+
+/** Everything the window can ask the rest of Rollcall to do, and everything that changes what the window shows. */
+export interface Acts {
+  /** Never rejects: a broken connection is a failure, too. */
+  run(command: Command): Promise<CommandResult>;
+  plan(targets: 'leaked' | readonly string[]): Promise<Plan | Failure>;
+  readLog(server: string): Promise<RequestResult<'log.read'> | null>;
+  chooseFolder(start: string | null): Promise<string | null>;
+  copy(text: string): void;
+  openConfig(): void;
+  look(): void;
+  dismiss(task: string): void;
+  keepRunning(server: string, keepRunning: boolean): void;
+  /** The one click: acts at once on what is leaked, or opens the plan where the settings say so. */
+  reapLeaked(): void;
+  openServer(server: Server, act: Act): void;
+  openLeftover(leftover: Leftover, act: Act): void;
+  askClear(records: readonly RecordEntry[]): void;
+  show(view: View): void;
+  ask(dialog: Dialog): void;
+  closeDialog(): void;
+  complain(failure: Failure | null): void;
+}
+
+function brokenConnection(error: unknown): Failure {
+  return {
+    code: 'window-disconnected',
+    message: 'The window could not reach the rest of Rollcall, so nothing was done.',
+    remedy: 'Try again; if it stays so, quit Rollcall and start it again.',
+    detail: error instanceof Error ? error.message : String(error),
+  };
+}
+
+function refused(message: string): Failure {
+  return { code: 'refused', message, remedy: '', detail: null };
+}
+
+/** What stands against an act that is open all the same. */
+function against(permission: Permission): string | null {
+  return permission.allowed === 'yes' ? null : permission.why;
+}
+
+/** True for an answer that says why there is no plan. */
+export function isFailure(answer: Plan | Failure): answer is Failure {
+  return 'code' in answer;
+}
+
+export function createActs(store: WindowStore, bridge: Bridge): Acts {
+  const complain = (failure: Failure | null): void => store.setState({ problem: failure });
+  const ask = (dialog: Dialog): void => store.setState({ dialog, problem: null });
+
+  const tryRequest = async <N extends RequestName>(
+    name: N,
+    payload: RequestPayload<N>,
+  ): Promise<RequestResult<N> | Failure> => {
+    try {
+      return await bridge.request(name, payload);
+    } catch (error) {
+      return brokenConnection(error);
+    }
+  };
+
+  /** Sends a request whose answer matters only when it failed. */
+  const order = async (name: 'url.open' | 'url.copy' | 'log.open', server: Server): Promise<void> => {
+    const done = await tryRequest(name, { server: server.id });
+    if ('code' in done) complain(done);
+    else if (!done.ok) complain(refused(done.message));
+  };
+
+  const run = async (command: Command): Promise<CommandResult> => {
+    const answer = await tryRequest('command.run', command);
+    return 'code' in answer ? { ok: false, failure: answer, results: [] } : answer;
+  };
+
+  /** Runs a command that has no dialog to show its failure in. */
+  const runFromWindow = async (command: Command): Promise<void> => {
+    complain(null);
+    const result = await run(command);
+    if (!result.ok) complain(result.failure);
+  };
+
+  const copy = async (text: string): Promise<void> => {
+    const done = await tryRequest('text.copy', { text: text.slice(0, 10_000) });
+    if ('code' in done) complain(done);
+    else if (!done.ok) complain(refused(done.message));
+  };
+
+  return {
+    run,
+    plan: (targets) =>
+      tryRequest('plan.get', { targets: targets === 'leaked' ? 'leaked' : [...targets] }),
+    async readLog(server) {
+      const answer = await tryRequest('log.read', { server });
+      if (!('code' in answer)) return answer;
+      complain(answer);
+      return null;
+    },
+    async chooseFolder(start) {
+      const answer = await tryRequest('folder.choose', { start });
+      if (!('code' in answer)) return answer.path;
+      complain(answer);
+      return null;
+    },
+    copy: (text) => void copy(text),
+    openConfig() {
+      void tryRequest('config.open', null).then((done) => {
+        if ('code' in done) complain(done);
+        else if (!done.ok) complain(refused(done.message));
+      });
+    },
+    look: () => void runFromWindow({ command: 'look' }),
+    dismiss: (task) => void runFromWindow({ command: 'dismiss', task }),
+    keepRunning: (server, keepRunning) => void runFromWindow({ command: 'keep-running', server, keepRunning }),
+    reapLeaked() {
+      const { roll } = store.getState();
+      if (roll === null) return;
+      if (roll.settings.reapAsk === 'always') return ask({ type: 'plan' });
+      void runFromWindow({ command: 'reap', targets: 'leaked', confirmed: false, force: false });
+    },
+    openServer(server, act) {
+      complain(null);
+      const noUrl = (): void => complain(refused(`${serverLabel(server)} has no address that a browser could open.`));
+      const unless = (permission: Server['reap'], dialog: Dialog): void =>
+        permission.allowed === 'no' ? complain(refused(permission.why)) : ask(dialog);
+      switch (act) {
+        case 'reap':
+          return unless(server.reap, { type: 'reap', id: server.id, label: rowName(server), why: against(server.reap) });
+        case 'stop':
+        case 'restart':
+          return unless(server[act], { type: 'end', act, server });
+        case 'open':
+          return server.url === null ? noUrl() : void order('url.open', server);
+        case 'copy-url':
+          return server.url === null ? noUrl() : void order('url.copy', server);
+        case 'open-log':
+          return void order('log.open', server);
+        case 'copy-pid':
+          return void copy(String(server.pid));
+        case 'copy-command':
+          return void copy(server.command.join(' '));
+      }
+    },
+    openLeftover(leftover, act) {
+      complain(null);
+      if (act === 'copy-pid') return void copy(String(leftover.pid));
+      if (act === 'copy-command') return void copy(leftover.command);
+      if (act !== 'reap') return;
+      if (leftover.reap.allowed === 'no') complain(refused(leftover.reap.why));
+      else ask({ type: 'reap', id: leftover.id, label: leftoverName(leftover), why: against(leftover.reap) });
+    },
+    askClear(records) {
+      const first = records[0];
+      if (first === undefined) return;
+      const clearable = records.filter((record) => record.clearable);
+      if (clearable.length > 0) ask({ type: 'clear', records: clearable });
+      else complain(refused(first.keptBecause ?? 'This record is kept: it is not Rollcall’s to move.'));
+    },
+    show: (view) => store.setState({ view, problem: null }),
+    ask,
+    closeDialog: () => store.setState({ dialog: null }),
+    complain,
+  };
+}
+
+/** Opens the place that tray, notification or second launch asked for. */
+export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
+  store.setState({ view: place.view === 'sessions' ? 'servers' : place.view, host: null, filter: '', problem: null });
+  if (place.server !== null) select(store, 'servers', place.server);
+  const state = store.getState();
+  const server = place.server === null ? null : findServer(state, place.server);
+  switch (place.dialog) {
+    case 'none':
+      return;
+    case 'plan-leaked':
+      return acts.ask({ type: 'plan' });
+    case 'plan-server': {
+      if (server !== null) return acts.openServer(server, 'reap');
+      const leftover = state.roll?.leftovers.find((row) => row.id === place.server);
+      return leftover === undefined ? undefined : acts.openLeftover(leftover, 'reap');
+    }
+    case 'start':
+      return acts.ask({ type: 'start', kind: place.kind });
+    case 'stop-server':
+      return server === null ? undefined : acts.openServer(server, 'stop');
+    case 'stop-all':
+      return acts.ask({
+        type: 'stop-all',
+        servers: state.roll?.servers.filter((row) => row.host === 'local' && row.stop.allowed !== 'no') ?? [],
+      });
+  }
+}
+
+/** Mirrors the roll: subscribes first, then asks, so that no snapshot falls between. Returns the unsubscription. */
+export function connect(store: WindowStore, acts: Acts, bridge: Bridge): () => void {
+  const stopRolls = bridge.on('roll.changed', (roll) => receiveRoll(store, roll));
+  const stopShows = bridge.on('show', (place) => showPlace(store, acts, place));
+  bridge.request('app.info', null).then(
+    (info) => store.setState({ info }),
+    (error: unknown) => acts.complain(brokenConnection(error)),
+  );
+  bridge.request('roll.get', null).then(
+    (roll) => receiveRoll(store, roll),
+    (error: unknown) => acts.complain(brokenConnection(error)),
+  );
+  return () => {
+    stopRolls();
+    stopShows();
+  };
+}

@@ -1,0 +1,206 @@
+import type { HostEntry, Leftover, Roll, Server, Standing } from '../../app/roll/schema.ts';
+import {
+  byTrouble,
+  clockTime,
+  formatBytes,
+  leftoverName,
+  memoryOf,
+  plural,
+  serverLabel,
+  shortenPath,
+  standingWord,
+} from '../../app/roll/words.ts';
+
+export const SERVER_COLUMNS = ['standing', 'server', 'owner', 'activity', 'cpu', 'memory', 'age'] as const;
+export type ServerColumn = (typeof SERVER_COLUMNS)[number];
+
+export interface Sort {
+  readonly column: ServerColumn;
+  readonly descending: boolean;
+}
+
+export interface GroupItem {
+  readonly type: 'group';
+  readonly key: string;
+  readonly title: string;
+  readonly note: string;
+  readonly figure: string;
+}
+export interface ServerItem {
+  readonly type: 'server';
+  readonly key: string;
+  readonly server: Server;
+  /** Not just seen: its host does not answer. */
+  readonly past: boolean;
+}
+export interface LeftoverItem {
+  readonly type: 'leftover';
+  readonly key: string;
+  readonly leftover: Leftover;
+  readonly past: boolean;
+}
+export type RollItem = GroupItem | ServerItem | LeftoverItem;
+
+export interface ListRequest {
+  readonly roll: Roll;
+  readonly host: string | null;
+  readonly filter: string;
+  readonly sort: Sort;
+  readonly home: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Who a server runs for, as its column says it. */
+export function ownerWords(server: Pick<Server, 'owner' | 'standing'>): string {
+  if (server.owner === null) return server.standing === 'service' || server.standing === 'supervised' ? '–' : 'not found';
+  return server.owner.alive ? server.owner.label : `was ${server.owner.label}`;
+}
+
+function contains(texts: readonly (string | null)[], filter: string): boolean {
+  const wanted = filter.trim().toLowerCase().split(/\s+/u);
+  const all = texts.filter((text) => text !== null).join(' ').toLowerCase();
+  return wanted.every((word) => all.includes(word));
+}
+
+/** Every word of the filter must occur in what the row or its details say. */
+export function serverMatches(server: Server, filter: string): boolean {
+  return contains(
+    [
+      serverLabel(server),
+      server.host,
+      standingWord(server.standing),
+      ownerWords(server),
+      server.directory,
+      server.health,
+      server.busy === 'busy' ? 'busy' : null,
+      ...server.pids.map(String),
+    ],
+    filter,
+  );
+}
+
+export function leftoverMatches(leftover: Leftover, filter: string): boolean {
+  return contains(
+    [leftoverName(leftover), leftover.kind, 'leftover', leftover.command, leftover.directory, String(leftover.ofPid)],
+    filter,
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+const BUSY_RANK: Readonly<Record<Server['busy'], number>> = { busy: 2, idle: 1, unknown: 0 };
+
+/** Ascending comparison by one column; `standing` is the natural order and goes through `byTrouble`. */
+const COMPARE: Readonly<Record<Exclude<ServerColumn, 'standing'>, (a: Server, b: Server) => number>> = {
+  server: (a, b) => compareText(serverLabel(a), serverLabel(b)),
+  owner: (a, b) => compareText(ownerWords(a), ownerWords(b)),
+  activity: (a, b) => BUSY_RANK[a.busy] - BUSY_RANK[b.busy],
+  cpu: (a, b) => (a.cpuPercent ?? -1) - (b.cpuPercent ?? -1),
+  memory: (a, b) => a.memoryBytes - b.memoryBytes,
+  age: (a, b) => b.startedAt.localeCompare(a.startedAt),
+};
+
+/** Leaked, suspect, then the rest, each by memory; or by the chosen column, equals in that same order. */
+export function compareServers(sort: Sort): (a: Server, b: Server) => number {
+  if (sort.column === 'standing') return sort.descending ? byTrouble : (a, b) => byTrouble(b, a);
+  const compare = COMPARE[sort.column];
+  return (a, b) => (sort.descending ? compare(b, a) : compare(a, b)) || byTrouble(a, b);
+}
+
+/** The sort after a click on a column's head: the other way round on the chosen one, else its natural direction. */
+export function nextSort(sort: Sort, column: ServerColumn): Sort {
+  if (sort.column === column) return { column, descending: !sort.descending };
+  return { column, descending: column !== 'server' && column !== 'owner' };
+}
+
+const HOST_STATES: Readonly<Record<HostEntry['state'], string>> = {
+  connected: 'connected',
+  connecting: 'connecting',
+  reconnecting: 'reconnecting',
+  disconnected: 'not connected',
+  failed: 'failed',
+  unsupported: 'not supported',
+};
+
+export function hostStateWords(state: HostEntry['state']): string {
+  return HOST_STATES[state];
+}
+
+/** What stands beside a host's name: its machine's name, or why its rows are from before. */
+export function hostNote(host: HostEntry, now: number): string {
+  if (host.state === 'connected') return host.hostname === host.name ? '' : host.hostname;
+  const asOf = host.lookedAt === null ? '' : `, shown as of ${clockTime(host.lookedAt, now)}`;
+  return `${hostStateWords(host.state)}${asOf}`;
+}
+
+function serversFigure(servers: readonly Server[]): string {
+  return `${plural(servers.length, 'server')}, ${formatBytes(memoryOf(servers)).text}`;
+}
+
+/**
+ * The rows of the servers list, in order: grouped by host in the order of the sidebar where several are shown, the
+ * leftovers of each host after its servers.
+ */
+export function serverItems(request: ListRequest): readonly RollItem[] {
+  const { roll, filter, sort } = request;
+  const hosts = roll.hosts.filter((host) => request.host === null || host.name === request.host);
+  const items: RollItem[] = [];
+  for (const host of hosts) {
+    const past = host.state !== 'connected';
+    const servers = roll.servers
+      .filter((server) => server.host === host.name && (filter === '' || serverMatches(server, filter)))
+      .sort(compareServers(sort));
+    const leftovers = roll.leftovers
+      .filter((leftover) => leftover.host === host.name && (filter === '' || leftoverMatches(leftover, filter)))
+      .sort((a, b) => b.rssBytes - a.rssBytes || compareText(a.id, b.id));
+    if (hosts.length > 1 && (servers.length > 0 || filter === '')) {
+      items.push({
+        type: 'group',
+        key: `host ${host.name}`,
+        title: host.name,
+        note: hostNote(host, request.now),
+        figure: serversFigure(servers),
+      });
+    }
+    for (const server of servers) items.push({ type: 'server', key: server.id, server, past });
+    if (leftovers.length > 0) {
+      const bytes = leftovers.reduce((sum, leftover) => sum + leftover.rssBytes, 0);
+      items.push({
+        type: 'group',
+        key: `leftovers ${host.name}`,
+        title: 'Leftovers',
+        note: 'children whose server is gone',
+        figure: `${plural(leftovers.length, 'process', 'processes')}, ${formatBytes(bytes).text}`,
+      });
+      for (const leftover of leftovers) items.push({ type: 'leftover', key: leftover.id, leftover, past });
+    }
+  }
+  return items;
+}
+
+/** What typing letters is matched against: the name, then the folder. */
+export function itemNames(item: RollItem, home: string): readonly string[] {
+  if (item.type === 'group') return [];
+  const [name, directory] =
+    item.type === 'server'
+      ? [serverLabel(item.server), item.server.directory]
+      : [item.leftover.name, item.leftover.directory];
+  if (directory === null) return [name];
+  const short = shortenPath(directory, home);
+  return [name, short, short.slice(short.lastIndexOf('/') + 1)];
+}
+
+/** What the footer says of the servers shown. */
+export function footerWords(roll: Roll, host: string | null, shown: number, filter: string): string {
+  const servers = roll.servers.filter((server) => host === null || server.host === host);
+  const total = serversFigure(servers);
+  return filter === '' ? total : `${shown} of ${total}`;
+}
+
+/** The question in a heading of the details: why it has the standing it has. */
+export function whyQuestion(standing: Standing): string {
+  return `Why is this ${standing}?`;
+}

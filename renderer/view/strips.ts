@@ -1,0 +1,77 @@
+import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
+
+/** What may stand in the strip over list and details. At most one is shown; the others are a link at its end. */
+export type Strip =
+  | { readonly type: 'task'; readonly key: string; readonly task: Task }
+  | { readonly type: 'alert'; readonly key: string; readonly alert: Alert };
+
+/** For how long a good result stands before a leak, in milliseconds; after that the leak is the worse news. */
+const RESULT_FIRST_MS = 10_000;
+
+const ALERT_RANK: Readonly<Record<Alert['level'], number>> = { fault: 2, leak: 4, notice: 6 };
+
+function taskRank(task: Task, now: number): number {
+  if (task.state === 'running') return 0;
+  if (task.state === 'failed') return 1;
+  const age = task.endedAt === null ? 0 : now - Date.parse(task.endedAt);
+  return age < RESULT_FIRST_MS ? 3 : 5;
+}
+
+/** A leak that a running reap deals with says nothing new. */
+function coveredByReap(alert: Alert, roll: Roll): boolean {
+  if (alert.level !== 'leak') return false;
+  const underWay = new Set(
+    roll.tasks.filter((task) => task.act === 'reap' && task.state === 'running').flatMap((task) => task.rows.map((row) => row.id)),
+  );
+  return alert.servers.length > 0 && alert.servers.every((id) => underWay.has(id));
+}
+
+/**
+ * Every strip that has a cause now, the worst first: acts under way, what failed, faults, a fresh good result, leaks,
+ * older results, notices. A start or stop that went well is news for the row and the timeline, not for a strip.
+ */
+export function strips(roll: Roll, host: string | null): readonly Strip[] {
+  const now = Date.parse(roll.takenAt);
+  const hostOf = new Map(roll.servers.map((server) => [server.id, server.host]));
+  const onHost = (alert: Alert): boolean =>
+    host === null || alert.servers.length === 0 || alert.servers.some((id) => hostOf.get(id) === undefined || hostOf.get(id) === host);
+  const ranked: { rank: number; strip: Strip }[] = [];
+  for (const task of roll.tasks) {
+    if (task.act !== 'reap' && task.state === 'done') continue;
+    ranked.push({ rank: taskRank(task, now), strip: { type: 'task', key: `task ${task.id}`, task } });
+  }
+  for (const alert of roll.alerts) {
+    if (coveredByReap(alert, roll) || !onHost(alert)) continue;
+    ranked.push({ rank: ALERT_RANK[alert.level], strip: { type: 'alert', key: `alert ${alert.id}`, alert } });
+  }
+  return ranked.sort((a, b) => a.rank - b.rank).map((entry) => entry.strip);
+}
+
+/** The phase of every row that is being acted on now, by row id. */
+export function phases(roll: Roll): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const task of roll.tasks) {
+    if (task.state !== 'running') continue;
+    for (const row of task.rows) {
+      if (row.id !== null && row.outcome === null) found.set(row.id, row.phase);
+    }
+  }
+  return found;
+}
+
+/** The task that an act just given has started: of its kind, not there before, about one of these rows. */
+export function taskOf(
+  tasks: readonly Task[],
+  act: Task['act'],
+  before: ReadonlySet<string>,
+  ids: readonly string[],
+): Task | null {
+  return (
+    tasks.findLast(
+      (task) =>
+        task.act === act &&
+        !before.has(task.id) &&
+        (act === 'start' || task.rows.some((row) => row.id !== null && ids.includes(row.id))),
+    ) ?? null
+  );
+}
