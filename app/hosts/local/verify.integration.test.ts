@@ -1,0 +1,279 @@
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ProcessRef } from '../../identity/identity.ts';
+import { inspected, recordOf, testHost } from './testing/hosts.ts';
+import { endOrphanAfterTest, isAlive, python, SPAWN_AT, start, startTicks, temporaryFolder, until } from './testing/processes.ts';
+
+/** Writes each signal it gets to a file, and keeps running. */
+const WITNESS = `
+import signal, sys, time
+out = open(sys.argv[1], 'a', buffering=1)
+for number in range(1, 65):
+    try: signal.signal(number, lambda n, frame: out.write(f'{n}\\n'))
+    except (OSError, ValueError): pass
+out.write('ready\\n')
+while True: time.sleep(60)
+`;
+
+const isRoot = process.getuid?.() === 0;
+
+describe.each([
+  ['through pidfds', true],
+  ['by verify-then-kill', false],
+])('%s', (_, usePidfds) => {
+  test('a living process is the same and gets the signal, then it is gone', async () => {
+    const host = await testHost({ usePidfds });
+    expect(host.signalling.method).toBe(usePidfds ? 'pidfd' : 'verify-then-kill');
+    const sleeper = start('sleep', ['60']);
+    const ref = await recordOf(host, sleeper.pid);
+    const exited = once(sleeper.child, 'exit');
+    const held = await host.hold(ref);
+    expect(await held.verify()).toEqual({ verdict: 'same' });
+    expect(await held.exited(30)).toBe(false);
+    expect(await held.signal('SIGTERM')).toEqual({ sent: true });
+    expect(await held.exited(5000)).toBe(true);
+    expect(await exited).toEqual([null, 'SIGTERM']);
+    expect((await held.verify()).verdict).toBe('gone');
+    expect(await held.signal('SIGKILL')).toMatchObject({ sent: false, verdict: { verdict: 'gone' } });
+    held.release();
+  });
+
+  test('F1 a zombie with the matching start time has exited: it is not signalled and not waited for', async () => {
+    const host = await testHost({ usePidfds });
+    const launcher = python(`
+import os, sys
+child = os.fork()
+if child == 0:
+    sys.stdin.readline(); os._exit(0)
+print(child, flush=True)
+import time; time.sleep(60)
+`);
+    const pid = Number(await launcher.line());
+    const ref = await recordOf(host, pid);
+    launcher.tell('exit');
+    await until('the child has exited', () => !isAlive(pid));
+    process.kill(pid, 0); // the trap: the number still takes signals
+    expect(await host.verify(ref)).toEqual({ verdict: 'zombie' });
+    const held = await host.hold(ref);
+    expect(await held.signal('SIGKILL')).toEqual({ sent: false, verdict: { verdict: 'zombie' } });
+    const before = performance.now();
+    expect(await held.exited(20_000)).toBe(true);
+    expect(performance.now() - before).toBeLessThan(1000);
+    held.release();
+  });
+
+  test('C1 a number that came round to a stranger is reused, and the stranger gets no signal', async (context) => {
+    const host = await testHost({ usePidfds });
+    const log = join(temporaryFolder(), 'signals');
+    writeFileSync(log, '');
+    const spawner = python(`${SPAWN_AT}
+import sys, json
+for line in sys.stdin:
+    pid, argv = json.loads(line)
+    try: print(spawn_at(pid, argv), flush=True)
+    except OSError as error: print(error, flush=True)
+`);
+    const first = start('sleep', ['60']);
+    const ref = await recordOf(host, first.pid);
+    const died = once(first.child, 'exit');
+    first.child.kill('SIGKILL');
+    await died;
+    await delay(50);
+    spawner.tell(JSON.stringify([first.pid, ['/usr/bin/python3', '-c', WITNESS, log]]));
+    const made = await spawner.line();
+    if (made !== String(first.pid)) context.skip(`this machine does not let a PID be chosen: ${made}`);
+    await until('the stranger is ready', () => readFileSync(log, 'utf8') === 'ready\n');
+
+    expect(await host.verify(ref)).toMatchObject({ verdict: 'reused', by: { pid: first.pid, name: 'python3' } });
+    const held = await host.hold(ref);
+    for (const signal of ['SIGHUP', 'SIGINT', 'SIGCONT', 'SIGTERM', 'SIGKILL'] as const) {
+      expect(await held.signal(signal)).toMatchObject({ sent: false, verdict: { verdict: 'reused' } });
+    }
+    expect(await held.exited(1000)).toBe(true);
+    held.release();
+    await delay(100);
+    expect(isAlive(first.pid)).toBe(true);
+    expect(readFileSync(log, 'utf8')).toBe('ready\n');
+  });
+
+  test('C1 a grip taken before the number came round reaches nobody after it', async (context) => {
+    const host = await testHost({ usePidfds });
+    const log = join(temporaryFolder(), 'signals');
+    writeFileSync(log, '');
+    const first = start('sleep', ['60']);
+    const held = await host.hold(await recordOf(host, first.pid));
+    const died = once(first.child, 'exit');
+    first.child.kill('SIGKILL');
+    await died;
+    await delay(50);
+    const spawner = python(`${SPAWN_AT}
+import sys, time
+try: print(spawn_at(int(sys.argv[1]), ['/usr/bin/python3', '-c', sys.argv[2], sys.argv[3]]), flush=True)
+except OSError as error: print(error, flush=True)
+time.sleep(60)
+`, [String(first.pid), WITNESS, log]);
+    const made = await spawner.line();
+    if (made !== String(first.pid)) context.skip(`this machine does not let a PID be chosen: ${made}`);
+    await until('the stranger is ready', () => readFileSync(log, 'utf8') === 'ready\n');
+    expect(await held.signal('SIGTERM')).toMatchObject({ sent: false, verdict: { verdict: 'reused' } });
+    held.release();
+    await delay(50);
+    expect(readFileSync(log, 'utf8')).toBe('ready\n');
+  });
+
+  test('a thread id is a thread, and its process is not signalled', async () => {
+    const host = await testHost({ usePidfds });
+    const holder = python(`
+import threading, time
+thread = threading.Thread(target=lambda: time.sleep(60), daemon=True); thread.start()
+print(thread.native_id, flush=True); time.sleep(60)
+`);
+    const tid = Number(await holder.line());
+    process.kill(tid, 0); // the trap: a thread's number takes signals, for the whole process
+    const leader = await recordOf(host, holder.pid);
+    const ref: ProcessRef = { ...leader, identity: { ...leader.identity, pid: tid } };
+    expect(await host.verify(ref)).toMatchObject({ verdict: 'thread', of: { pid: holder.pid } });
+    const held = await host.hold(ref);
+    expect(await held.signal('SIGTERM')).toMatchObject({ sent: false, verdict: { verdict: 'thread' } });
+    held.release();
+    await delay(100);
+    expect(isAlive(holder.pid)).toBe(true);
+  });
+
+  test('a process whose main thread has exited is alive, and the same', async () => {
+    const host = await testHost({ usePidfds });
+    const holder = python(`
+import ctypes, platform, sys, threading, time
+def rest():
+    time.sleep(60)
+thread = threading.Thread(target=rest); thread.start()
+print('ready', flush=True); sys.stdin.readline()
+ctypes.CDLL(None).syscall(93 if platform.machine() == 'aarch64' else 60, 0)
+`);
+    await holder.line();
+    const ref = await recordOf(host, holder.pid);
+    holder.tell('leave');
+    await until('the main thread has left', () => readFileSync(`/proc/${holder.pid}/stat`, 'latin1').includes(') Z '));
+    expect(await host.verify(ref)).toEqual({ verdict: 'same' });
+    const now = await inspected(host, holder.pid);
+    expect(now.argv.slice(0, 2)).toEqual(['/usr/bin/python3', '-c']);
+    expect(now.executable?.path).toMatch(/python3/u);
+    const held = await host.hold(ref);
+    expect(await held.signal('SIGKILL')).toEqual({ sent: true });
+    expect(await held.exited(5000)).toBe(true);
+    held.release();
+  });
+
+  test('numbers that may not be a target are refused before any look-up', async () => {
+    const host = await testHost({ usePidfds });
+    const own = await recordOf(host, process.pid);
+    for (const pid of [process.pid, process.ppid, 1, 0, -1, 1.5, 2 ** 31]) {
+      const ref = { ...own, identity: { ...own.identity, pid } };
+      expect(await host.verify(ref)).toMatchObject({ verdict: 'unknown' });
+      const held = await host.hold(ref);
+      expect(await held.signal('SIGTERM')).toMatchObject({ sent: false, verdict: { verdict: 'unknown' } });
+      held.release();
+    }
+  });
+
+  test.runIf(isRoot)("another user's process is never signalled, not by root either", async () => {
+    const host = await testHost({ usePidfds });
+    const other = start('sleep', ['60'], { uid: 65_534, gid: 65_534 });
+    await until('it has changed user', async () => (await inspected(host, other.pid)).uid === 65_534);
+    const ref = await recordOf(host, other.pid);
+    const verdict = await host.verify(ref);
+    expect(verdict).toMatchObject({ verdict: 'unknown', why: expect.stringContaining('another user') });
+    const held = await host.hold(ref);
+    expect(await held.signal('SIGKILL')).toEqual({ sent: false, verdict });
+    held.release();
+    await delay(50);
+    expect(isAlive(other.pid)).toBe(true);
+  });
+
+  test('what another PID namespace recorded is foreign here', async (context) => {
+    const host = await testHost({ usePidfds });
+    const box = start('unshare', ['--pid', '--fork', '--mount-proc', '/usr/bin/python3', '-c', `
+import os, time
+print(os.readlink('/proc/self/ns/pid')[5:-1], os.getpid(), flush=True); time.sleep(60)
+`]);
+    const line = await box.line().catch(() => null);
+    if (line === null) context.skip('this machine allows no PID namespaces');
+    const [pidNamespace = '', inner] = line?.split(' ') ?? [];
+    const outer = Number(readFileSync(`/proc/${box.pid}/task/${box.pid}/children`, 'utf8').trim());
+    endOrphanAfterTest(outer);
+    expect((await inspected(host, outer)).ownPidNamespace).toBe(pidNamespace);
+    const ref = await recordOf(host, outer);
+    const inside: ProcessRef = { ...ref, identity: { ...ref.identity, pidNamespace, pid: Number(inner) } };
+    expect(await host.verify(inside)).toMatchObject({ verdict: expect.stringMatching(/foreign|unknown/u) });
+    const other: ProcessRef = { ...ref, identity: { ...ref.identity, pidNamespace } };
+    expect(await host.verify(other)).toMatchObject({ verdict: 'foreign' });
+    const held = await host.hold(other);
+    expect(await held.signal('SIGKILL')).toMatchObject({ sent: false, verdict: { verdict: 'foreign' } });
+    held.release();
+    expect(isAlive(outer)).toBe(true);
+  });
+
+  test('a watch calls back once when the process exits, and never after its cancellation', async () => {
+    const host = await testHost({ usePidfds });
+    const watched = start('sleep', ['60']);
+    const ref = await recordOf(host, watched.pid);
+    let calls = 0;
+    let cancelled = 0;
+    host.watchExit(ref, () => { calls += 1; });
+    host.watchExit(ref, () => { cancelled += 1; })();
+    watched.child.kill('SIGKILL');
+    await until('it was told', () => calls > 0, 5000);
+    // Gone before the watch began: told too, but not within the call.
+    const late = await new Promise<boolean>((resolve) => {
+      let returned = false;
+      host.watchExit(ref, () => resolve(returned));
+      returned = true;
+    });
+    expect(late).toBe(true);
+    await delay(50);
+    expect([calls, cancelled]).toEqual([1, 0]);
+  });
+});
+
+test('a number that came round within one tick is told by the pidfd inode', async (context) => {
+  const host = await testHost();
+  if (host.signalling.method !== 'pidfd') context.skip('no pidfds here');
+  const churn = python(`${SPAWN_AT}
+import json, sys, time
+def look(pid):
+    fd = os.pidfd_open(pid); inode = os.fstat(fd).st_ino; os.close(fd)
+    return inode, open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[19]
+base = os.fork()
+if base == 0: os._exit(0)
+os.waitpid(base, 0)
+try:
+    for attempt in range(500):
+        spawn_at(base, ['sleep', '60']); old = look(base)
+        os.kill(base, 9); os.waitpid(base, 0)
+        spawn_at(base, ['sleep', '60']); new = look(base)
+        if old[1] == new[1]: break
+        os.kill(base, 9); os.waitpid(base, 0)
+    print(json.dumps([base, old, new]), flush=True)
+except OSError as error:
+    print(json.dumps(str(error)), flush=True)
+time.sleep(60)
+`);
+  const told: unknown = JSON.parse(await churn.line());
+  if (!Array.isArray(told)) context.skip(`this machine does not let a PID be chosen: ${String(told)}`);
+  const [pid, [oldInode, oldTicks], [newInode, newTicks]] = told as [number, [number, string], [number, string]];
+  endOrphanAfterTest(pid);
+  expect(newTicks).toBe(oldTicks);
+  const now = await recordOf(host, pid);
+  expect(now.identity).toMatchObject({ startTime: `linux:${oldTicks}`, pidfdId: String(newInode) });
+  const before: ProcessRef = { ...now, identity: { ...now.identity, pidfdId: String(oldInode) } };
+  expect(await host.verify(now)).toEqual({ verdict: 'same' });
+  expect(await host.verify(before)).toMatchObject({ verdict: 'reused' });
+  const held = await host.hold(before);
+  expect(await held.signal('SIGKILL')).toMatchObject({ sent: false, verdict: { verdict: 'reused' } });
+  held.release();
+  expect(startTicks(pid)).toBe(newTicks);
+  onTestFinished(() => undefined);
+});
