@@ -38,7 +38,8 @@ async function bundleNodeSide({ source, bundle, executable }) {
     mainFields: ['module', 'main'],
     external: externals,
     sourcemap: 'linked',
-    logLevel: 'warning',
+    // Its error names file and line; whoever called tells it.
+    logLevel: 'silent',
     define: { 'process.env.NODE_ENV': '"production"' },
     // CommonJS packages inside an ES module bundle still call require for Node's own modules.
     banner: commonjs

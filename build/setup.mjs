@@ -39,6 +39,8 @@ export function explainFailure(error) {
   }
   if (typeof error?.remedy === 'string') return error.message;
   if (error?.name === 'DesktopFailed') return `${error.message}.\nInstall it, or set DISPLAY to a running display.`;
+  // A bundler's error carries its messages, with file and line; its stack is its own.
+  if (Array.isArray(error?.errors)) return `${error.message}\nMend that, then run the same command again.`;
   return error?.stack ?? String(error);
 }
 
