@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize, sep } from 'node:path';
-import { type Protocol, protocol } from 'electron';
+import type { Protocol } from 'electron';
 
 export const SCHEME = 'app';
 export const WINDOW_URL = `${SCHEME}://rollcall/index.html`;
@@ -34,8 +34,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Must run before Electron is ready. */
-export function declareScheme(): void {
-  protocol.registerSchemesAsPrivileged([
+export function declareScheme(on: Pick<Protocol, 'registerSchemesAsPrivileged'>): void {
+  on.registerSchemesAsPrivileged([
     { scheme: SCHEME, privileges: { standard: true, secure: true, supportFetchAPI: true } },
   ]);
 }

@@ -1,7 +1,7 @@
 /** From the first line of the app to its desktop. */
 import { mkdirSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
-import { app, Menu, nativeTheme } from 'electron';
+import { app, Menu, nativeTheme, protocol } from 'electron';
 import { type Paths, resolvePaths } from '../app/config/paths.ts';
 import type { WriterLock } from '../app/control/writer-lock.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
@@ -35,7 +35,7 @@ export async function runApp(parts: AppParts): Promise<void> {
   mkdirSync(paths.userData, { recursive: true, mode: 0o700 });
   app.setPath('userData', paths.userData);
   app.setPath('sessionData', paths.userData);
-  declareScheme();
+  declareScheme(protocol);
   const theme = THEMES.find((one) => one === process.env['ROLLCALL_THEME']);
   if (theme !== undefined) nativeTheme.themeSource = theme;
   // The system's menu bar has nothing for this window; macOS needs one for copy and paste.

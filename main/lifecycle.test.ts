@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import type { QuitReport } from '../app/supervisor/core.ts';
+import { Lifecycle, type QuitParts } from './lifecycle.ts';
+
+const report: QuitReport = { stopped: 2, leftRunning: 0, failed: [] };
+
+function life(over: Partial<QuitParts> = {}) {
+  const seen = { exits: [] as number[], said: [] as string[], closes: 0, left: 0, asked: 0 };
+  const one = new Lifecycle({
+    close: async () => {
+      seen.closes += 1;
+      return report;
+    },
+    mustAsk: () => false,
+    ask: async () => {
+      seen.asked += 1;
+      return true;
+    },
+    leave: () => {
+      seen.left += 1;
+    },
+    exit: (code) => seen.exits.push(code),
+    say: (text) => seen.said.push(text),
+    stopLimitMs: 50,
+    ...over,
+  });
+  return { one, seen };
+}
+
+const never = () => new Promise<never>(() => undefined);
+const soon = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+test('E3 quitting stops servers first, exits 0 and says what it did; later quits do nothing', async () => {
+  const { one, seen } = life();
+  await one.quit('person');
+  await one.quit('person');
+  expect(seen).toMatchObject({ exits: [0], closes: 1, left: 1, said: ['Rollcall has quit: 2 servers stopped.'] });
+  expect(one.leaving).toBe(true);
+});
+
+test('E3 a stop that hangs is given up after its limit, with exit code 1', async () => {
+  const { one, seen } = life({ close: never });
+  await one.quit('system');
+  expect(seen.exits).toEqual([1]);
+  expect(seen.said[0]).toContain('had not stopped after');
+}, 10_000);
+
+test('E3 a second quit while the first is under way forces', async () => {
+  const { one, seen } = life({ close: never });
+  void one.quit('person');
+  await soon(5);
+  await one.quit('person');
+  expect(seen.exits).toEqual([1]);
+  await soon(1_700);
+  expect(seen.exits).toEqual([1]);
+});
+
+test('what could not be stopped is named, and the exit code says so', async () => {
+  const { one, seen } = life({
+    close: async () => ({ stopped: 1, leftRunning: 1, failed: ['opencode :4096: it ignores SIGKILL'] }),
+  });
+  await one.quit('system');
+  expect(seen.exits).toEqual([1]);
+  expect(seen.said).toEqual([
+    'Rollcall has quit: 1 server stopped, 1 left running, not stopped: opencode :4096: it ignores SIGKILL.',
+  ]);
+});
+
+test('a failing close still ends the app', async () => {
+  const { one, seen } = life({ close: () => Promise.reject(new Error('disk full')) });
+  await one.quit('person');
+  expect(seen.exits).toEqual([1]);
+  expect(seen.said[0]).toContain('disk full');
+});
+
+test('with something busy a person is asked, and may stay', async () => {
+  const { one, seen } = life({ mustAsk: () => true, ask: async () => false });
+  await one.quit('person');
+  expect(one.leaving).toBe(false);
+  expect(seen.exits).toEqual([]);
+  expect(seen.left).toBe(0);
+});
+
+test('the system does not ask', async () => {
+  const { one, seen } = life({ mustAsk: () => true });
+  await one.quit('system');
+  expect(seen).toMatchObject({ asked: 0, exits: [0] });
+});
+
+test('E7 a second quit while the question stands is a yes', async () => {
+  const { one, seen } = life({ mustAsk: () => true, ask: never });
+  void one.quit('person');
+  await soon(5);
+  await one.quit('person');
+  expect(seen).toMatchObject({ exits: [0], closes: 1 });
+});
