@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import type { CustomKind } from '../servers/kind.ts';
+import { BUILT_IN_NAMES } from '../servers/kinds.ts';
+import type { ProgramOptions } from '../servers/locate.ts';
+
+/** The one configuration file, complete: what it leaves out has its default. */
+export interface Config {
+  readonly leak: {
+    /** How long a server must have been without owner, client and busy sign before it counts as leaked, in seconds. */
+    readonly graceSeconds: number;
+  };
+  readonly reap: {
+    /** `others`: one click reaps what is leaked and everything else asks; `always`: that asks, too. */
+    readonly ask: 'others' | 'always';
+  };
+  readonly quit: {
+    /** Servers that are not marked "keep running" stop with the app. */
+    readonly stopLocalServers: boolean;
+  };
+  readonly look: {
+    /** Time between two looks, in seconds. */
+    readonly intervalSeconds: number;
+  };
+  readonly kinds: readonly CustomKind[];
+  /** By kind. */
+  readonly start: Readonly<Record<string, ProgramOptions>>;
+}
+
+export const DEFAULTS: Config = {
+  leak: { graceSeconds: 120 },
+  reap: { ask: 'others' },
+  quit: { stopLocalServers: true },
+  look: { intervalSeconds: 2 },
+  kinds: [],
+  start: {},
+};
+
+/** A plain setting: where it stands, what it accepts, and that in words after "must be". */
+export interface Leaf {
+  readonly path: readonly [section: keyof Config, key: string];
+  readonly schema: z.ZodType;
+  readonly mustBe: string;
+}
+
+export const LEAVES: readonly Leaf[] = [
+  {
+    path: ['leak', 'graceSeconds'],
+    schema: z.number().min(0).max(604_800),
+    mustBe: 'a number of at least 0 and at most 604800 (a week)',
+  },
+  { path: ['reap', 'ask'], schema: z.enum(['others', 'always']), mustBe: '"others" or "always"' },
+  { path: ['quit', 'stopLocalServers'], schema: z.boolean(), mustBe: 'true or false' },
+  { path: ['look', 'intervalSeconds'], schema: z.number().min(0.5).max(3600), mustBe: 'a number from 0.5 to 3600' },
+];
+
+const COMMAND = 'be a list of texts that begins with a program';
+const word = z.string('be a text').max(4096, 'be at most 4096 characters long');
+
+/**
+ * A custom kind as it stands in the file. Messages go on from "must". The name appears in rows, commands and file names,
+ * so it is short and plain.
+ */
+export const customKindSchema: z.ZodType<CustomKind> = z.object({
+  name: z
+    .string('be a text')
+    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/u, 'be 1 to 32 small letters, digits and dashes')
+    .refine((name) => !BUILT_IN_NAMES.has(name), 'not be the name of a built-in kind'),
+  program: word
+    .min(1, 'not be empty')
+    .refine(
+      (program) => !program.includes('/') || program.startsWith('/'),
+      'be a file name without folders, or an absolute path',
+    ),
+  args: z.array(word, 'be a list of texts').default([]),
+  start: z
+    .array(word.min(1, 'not be empty'), COMMAND)
+    .refine((list) => list.length > 0, COMMAND)
+    .transform((list): [string, ...string[]] => [list[0] ?? '', ...list.slice(1)])
+    .exactOptional(),
+  health: z
+    .object({
+      path: word.regex(/^\/[^\s#]*$/u, 'begin with a slash and hold no blanks'),
+      contains: word.min(1, 'not be empty'),
+    })
+    .exactOptional(),
+});
+
+/** Changes to the start of one kind. */
+export const programOptionsSchema: z.ZodType<ProgramOptions> = z.object({
+  path: word.regex(/^(?:\/|[A-Za-z]:[\\/])/u, 'be an absolute path').exactOptional(),
+  args: z.array(word, 'be a list of texts').exactOptional(),
+  env: z.record(z.string().regex(/^[A-Za-z_]\w*$/u, 'have plain names'), word, 'be an object of texts').exactOptional(),
+});
+
+/** Keys that are known at each place; others are told as a warning, since they are mostly typing errors. */
+export const KNOWN_KEYS = {
+  top: ['$schema', ...Object.keys(DEFAULTS)],
+  kind: ['name', 'program', 'args', 'start', 'health'],
+  health: ['path', 'contains'],
+  program: ['path', 'args', 'env'],
+} as const;
