@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { failureText } from './failure.ts';
 import { DONE, FAILED, type Verb } from './io.ts';
@@ -7,7 +6,7 @@ import { printable } from './table.ts';
 export const clear: Verb = async ({ io, open }, args) => {
   const given = args.positionals[0] ?? '';
   // records shows the home folder as ~, and no shell expands it inside quotes.
-  const path = resolve(io.cwd, given.startsWith('~/') ? homedir() + given.slice(1) : given);
+  const path = resolve(io.cwd, given.startsWith('~/') ? io.home + given.slice(1) : given);
   const json = args.has('json');
   const finish = async (ok: boolean, message: string) => {
     if (json) await io.out(`${JSON.stringify({ ok, message }, null, 2)}\n`);

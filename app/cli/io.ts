@@ -63,8 +63,3 @@ export class UsageError extends Error {
     this.hint = hint;
   }
 }
-
-/** What was asked cannot be done, in sentences for the person. */
-export class CommandFailed extends Error {
-  override readonly name = 'CommandFailed';
-}

@@ -114,7 +114,8 @@ class Client implements ControlClient {
   #hello: Hello | null = null;
   #onHello: (() => void) | null = null;
   #ended: Error | null = null;
-  #heardAt = 0;
+  /** Signs of life asked for since the app last said anything. */
+  #unanswered = 0;
   #pinging: NodeJS.Timeout | null = null;
   readonly lost: Promise<ControlLost>;
   #sayLost: (why: ControlLost) => void = () => undefined;
@@ -203,7 +204,7 @@ class Client implements ControlClient {
   }
 
   #read(chunk: Buffer): void {
-    this.#heardAt = performance.now();
+    this.#unanswered = 0;
     try {
       for (const value of this.#reader.push(chunk)) {
         if (this.#ended !== null) return;
@@ -265,12 +266,14 @@ class Client implements ControlClient {
   #watchLife(): void {
     if (this.#pinging !== null) return;
     const { pingEveryMs = 5000, silentMs = 30_000 } = this.#options;
-    this.#heardAt = performance.now();
+    this.#unanswered = 0;
     this.#pinging = setInterval(() => {
-      if (performance.now() - this.#heardAt > silentMs) {
+      // Counted, not timed: after a stall of our own, what the app said meanwhile is read only after this.
+      if (this.#unanswered * pingEveryMs >= silentMs) {
         this.#end(new ControlLost(`it said nothing for ${Math.round(silentMs / 1000)} s`));
         return;
       }
+      this.#unanswered += 1;
       // Its answer settles nothing, since no one waits for id 0; that it comes is what counts.
       this.#socket.write(frame({ type: 'request', id: 0, operation: 'ping', payload: null }));
     }, pingEveryMs);

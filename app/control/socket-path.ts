@@ -1,5 +1,5 @@
 /** Checks on the place of the control socket, for both of its ends. */
-import { lstatSync, type Stats } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** sun_path of sockaddr_un less its final NUL: 108 on Linux, 104 on macOS and the BSDs (unix(7), unix(4)). */
@@ -33,9 +33,8 @@ export function checkSocketPlace(socketPath: string): boolean {
     );
   }
   const folder = dirname(socketPath);
-  const stats = lstatSync(folder, { throwIfNoEntry: false });
-  if (stats === undefined) return false;
-  const wrong = whatIsWrong(stats);
+  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return false;
+  const wrong = whatIsWrongWith(folder);
   if (wrong !== null) {
     throw new ControlUnavailable(
       socketPath,
@@ -45,7 +44,10 @@ export function checkSocketPlace(socketPath: string): boolean {
   return true;
 }
 
-function whatIsWrong(stats: Stats): string | null {
+/** Why others could reach into an existing folder, or null when it is a real one and ours alone. */
+export function whatIsWrongWith(folder: string): string | null {
+  if (process.platform === 'win32') return null;
+  const stats = lstatSync(folder);
   if (!stats.isDirectory()) return 'it is not a folder';
   if (stats.uid !== process.getuid?.()) return `it belongs to user ${stats.uid}`;
   if ((stats.mode & 0o077) !== 0) return `others may enter it (mode ${(stats.mode & 0o777).toString(8)})`;

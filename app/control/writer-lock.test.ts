@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdtempSync,
@@ -65,7 +66,9 @@ async function startHolder(lock: string, withGrandchild = false): Promise<{ chil
   started.push(child);
   const [line] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
   const said = JSON.parse(line.toString()) as { grandchild: number | null };
-  return { child, grandchild: said.grandchild ?? 0 };
+  // Never 0: as a target of kill that is our own process group.
+  if (withGrandchild && said.grandchild === null) throw new Error('the holder started no grandchild');
+  return { child, grandchild: said.grandchild ?? Number.NaN };
 }
 
 test('a second acquirer learns who holds the lock, and gets it when the holder is SIGKILLed', async () => {
@@ -183,5 +186,7 @@ test('D23 where the file system cannot lock, the local runtime folder stands in 
   await expect(acquireWriter(lock, request, open)).rejects.toBeInstanceOf(WriterHeld);
   await mine.release();
   await expect(acquireWriter(lock, CLI, open)).rejects.toMatchObject({ name: 'WriterUnavailable' });
+  chmodSync(runtime, 0o777);
+  await expect(acquireWriter(lock, request, open)).rejects.toThrow('others may enter it (mode 777)');
   await expect(openLocked(join(folder, 'none.lock'), closeSync, [])).rejects.toMatchObject({ code: 'ENOSYS' });
 });

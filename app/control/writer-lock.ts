@@ -24,6 +24,7 @@ import {
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { FlockFailed, openLocked } from './flock.ts';
+import { whatIsWrongWith } from './socket-path.ts';
 
 export const HOLDERS = ['app', 'cli', 'guard'] as const;
 export type Holder = (typeof HOLDERS)[number];
@@ -120,6 +121,10 @@ async function acquireFallback(
 ): Promise<WriterLock> {
   const path = join(folder, `writer-${digest(lockPath)}.lock`);
   try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // In a folder that others may enter, they could take the lock's place away.
+    const wrong = whatIsWrongWith(folder);
+    if (wrong !== null) throw new Error(wrong);
     return await acquireFile(
       path,
       request,
