@@ -1,6 +1,6 @@
 // Bundles everything that runs into the flat folder `out/`: the Node sides with esbuild, the window with vite.
 // Needs nothing but node_modules: no system package, no Electron runtime.
-import { chmod, cp, mkdir, rm, stat } from 'node:fs/promises';
+import { chmod, cp, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import react from '@vitejs/plugin-react';
@@ -20,8 +20,6 @@ export const nodeSides = [
 
 /** Left out of the bundles: provided by the runtime, or native and found beside the bundle in node_modules. */
 export const externals = ['electron', 'koffi', 'systeminformation'];
-
-const missing = async (file) => !(await stat(path.join(root, file)).catch(() => null))?.isFile();
 
 async function bundleNodeSide({ source, bundle, executable }) {
   const outfile = path.join(root, 'out', bundle);
@@ -70,27 +68,18 @@ async function bundleWindow() {
       // The window's content security policy allows no inline script and no data: resource.
       modulePreload: { polyfill: false },
       assetsInlineLimit: 0,
+      // A slow machine is no news.
+      rolldownOptions: { checks: { pluginTimings: false } },
     },
   });
 }
 
 /** Builds all sides into `out/`. Throws the bundler's error, which names file and line. */
 export async function build() {
-  await mkdir(path.join(root, 'out'), { recursive: true });
-  const absent = [];
-  const jobs = [];
-  for (const side of nodeSides) {
-    if (await missing(side.source)) absent.push(side.source);
-    else jobs.push(bundleNodeSide(side));
-  }
-  if (await missing('renderer/index.html')) absent.push('renderer/index.html');
-  else jobs.push(bundleWindow());
-  if (absent.length > 0) console.warn(`build: left out, no source yet: ${absent.join(', ')}`);
-  await Promise.all(jobs);
-  await rm(path.join(root, 'out', 'icons'), { recursive: true, force: true });
-  if (await stat(path.join(root, 'build', 'icons', 'png')).catch(() => null)) {
-    await cp(path.join(root, 'build', 'icons', 'png'), path.join(root, 'out', 'icons'), { recursive: true });
-  }
+  const out = path.join(root, 'out');
+  await mkdir(out, { recursive: true });
+  await Promise.all([...nodeSides.map(bundleNodeSide), bundleWindow()]);
+  await cp(path.join(root, 'build', 'icons', 'png'), path.join(out, 'icons'), { recursive: true });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

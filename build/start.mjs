@@ -76,7 +76,6 @@ async function showRoll(env, since) {
   return spawn(process.execPath, [path.join(root, 'out', 'cli.js'), 'list', '--watch'], {
     cwd: root,
     env,
-    detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
 }
