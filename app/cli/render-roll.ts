@@ -10,6 +10,7 @@ import {
   leakedTotals,
   leakSentence,
   NOTHING,
+  plural,
   serverLabel,
   shortenPath,
   standingSign,
@@ -64,13 +65,15 @@ function hostLines(
 ): string[] {
   const asOf = host.lookedAt === null ? 'not looked yet' : `as of ${clockTime(host.lookedAt, options.now)}`;
   const state = host.state === 'connected' ? '' : `, ${host.state}`;
-  const lines = [printable(`${hostHeadline(roll, host.name)}${state}, ${asOf}`)];
+  const servers = roll.servers.filter((server) => server.host === host.name).sort(byTrouble);
+  const leftovers = roll.leftovers.filter((leftover) => leftover.host === host.name);
+  const none = servers.length + leftovers.length === 0;
+  const looked = none ? `, ${plural(host.counted, 'process', 'processes')} looked at` : '';
+  const lines = [printable(`${hostHeadline(roll, host.name)}${state}${looked}, ${asOf}`)];
   for (const sentence of [host.detail, host.partial]) {
     if (sentence !== null) lines.push(...wrap(printable(sentence), options.width));
   }
-  const servers = roll.servers.filter((server) => server.host === host.name).sort(byTrouble);
-  const leftovers = roll.leftovers.filter((leftover) => leftover.host === host.name);
-  if (servers.length + leftovers.length === 0) return lines;
+  if (none) return lines;
   lines.push(layout.head);
   for (const server of servers) {
     lines.push(paint(layout.row(cells.get(server.id) ?? []), server.standing, options));

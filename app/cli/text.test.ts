@@ -108,6 +108,12 @@ describe('the roll as text', () => {
     expect(text).not.toContain('\u001b');
   });
 
+  test('an empty list says what was looked at', () => {
+    expect(renderRoll(fakeRoll(1, { servers: [] }), PLAIN)).toMatch(
+      /^local, 0 servers, 120 processes looked at, as of .+\n$/u,
+    );
+  });
+
   test('columns line up across rows', () => {
     const rows = renderRoll(roll, PLAIN)
       .split('\n')
