@@ -128,9 +128,15 @@ export function corruptEntry(host: string, path: string, sha256: string, problem
   };
 }
 
+/** The nonce a process was started with; not one it inherited from a server of ours whose tool it is. */
+export function nonceOf({ marks }: ProcessInfo): string | null {
+  if (marks.OPENCODE_PID !== undefined || marks.KILO_PID !== undefined) return null;
+  return marks.ROLLCALL_NONCE ?? null;
+}
+
 /** The living process that carries a start's nonce in its environment: the server of a start nobody finished. */
 export function carrierOf(nonce: string, look: Look): ProcessInfo | null {
-  const carriers = [...look.processes.values()].filter(({ marks }) => marks.ROLLCALL_NONCE === nonce);
+  const carriers = [...look.processes.values()].filter((info) => nonceOf(info) === nonce);
   const served = carriers.find(({ pid }) => look.candidates.some((candidate) => candidate.pid === pid));
   return served ?? null;
 }

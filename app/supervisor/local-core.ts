@@ -70,7 +70,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   if (writes) {
     for (const folder of [paths.stateDir, paths.recordsDir, paths.logsDir, paths.setAsideDir]) ensurePrivateFolder(folder);
   }
-  const settings = openSettings(paths, { developmentBin: developmentBin(), follow: mode === 'app' });
+  const settings = openSettings(paths.configFile, { developmentBin: developmentBin(), follow: mode === 'app' });
   const host = await createLocalHost({ looker: options.looker ?? bundledLooker(), stateDir: paths.stateDir });
   const supervisor = new Supervisor({
     mode,

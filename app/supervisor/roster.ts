@@ -1,7 +1,7 @@
 /** From a look to rows: groups, owners, clients, busyness and standings of every server on one host. */
 import type { Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey } from '../identity/identity.ts';
-import type { LiveRecord } from '../records/judge.ts';
+import { type LiveRecord, nonceOf } from '../records/judge.ts';
 import type { Server } from '../roll/schema.ts';
 import { type ServerGroup, groupServers } from '../servers/group.ts';
 import type { Busyness, Endpoint, Health, Kind } from '../servers/kind.ts';
@@ -16,7 +16,7 @@ import { type PermissionFacts, reapPermission, stopPermission } from './permissi
 import type { Probes } from './probes.ts';
 import { processRows } from './process-rows.ts';
 import { serviceFact } from './service.ts';
-import { judgeStanding } from './standing.ts';
+import { judgeStanding, type OwnerFact } from './standing.ts';
 import { type TreeNode, childrenOf, treeBelow } from './tree.ts';
 
 export interface RosterInput {
@@ -144,7 +144,7 @@ function judgeServer(
   const judgement = judgeStanding({
     supervised: record !== null,
     service,
-    owner: search.fact,
+    owner: elsewhere(search, leader) ?? search.fact,
     ignoresHangup: leader.ignoresHangup,
     client: clientFact(clients, ports, group.recognition.transport),
     busy,
@@ -200,13 +200,19 @@ function judgeServer(
             recordPath: record.path,
             keepRunning: record.record.keepRunning,
             logPath: record.record.logPath,
-            nonceSeen: roots.some(({ marks }) => marks.ROLLCALL_NONCE === record.record.nonce),
+            nonceSeen: roots.some((root) => nonceOf(root) === record.record.nonce),
           },
     reap: reapPermission(permission),
     stop: stopPermission(permission),
     restart: stopPermission(permission),
   };
   return { row, key, roots, leader, owner: search.process, kind, endpoint, record };
+}
+
+/** A start of Rollcall's that no record here names has a supervisor with other folders; whether it lives is not known. */
+function elsewhere(search: OwnerSearch, leader: ProcessInfo): OwnerFact | null {
+  if (search.fact.state !== 'gone' || nonceOf(leader) === null) return null;
+  return { state: 'unknown', why: 'a Rollcall started it, but no record here names it: its state folder may be another one' };
 }
 
 function noteOwner(memory: Memory, key: string, search: OwnerSearch, now: number): void {

@@ -1,40 +1,83 @@
 /** The settings in force, and the kinds they allow. */
-import type { Paths } from '../config/paths.ts';
+import { type Loaded, loadConfig, problemText } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { watchConfig } from '../config/watch.ts';
 import type { Roll } from '../roll/schema.ts';
-import type { CustomKind, Kind } from '../servers/kind.ts';
+import type { Kind } from '../servers/kind.ts';
 import { kindOf, startableKinds } from '../servers/kinds.ts';
-
-export interface CurrentSettings {
-  readonly graceSeconds: number;
-  readonly reapAsk: Roll['settings']['reapAsk'];
-  readonly lookSeconds: number;
-  readonly customKinds: readonly CustomKind[];
-  readonly problem: string | null;
-}
+import type { StartOptions } from '../servers/locate.ts';
 
 export interface SettingsSource {
-  readonly current: CurrentSettings;
+  readonly config: Config;
+  /** What is wrong with the configuration file, with its line; null when it is fine or absent. */
+  readonly problem: string | null;
   kindOf(name: string): Kind | null;
+  /** Kinds that can be started, with where their programs are; may ask the login shell. */
   startable(env: Readonly<Record<string, string | undefined>>): Promise<Roll['startable']>;
   onChange(listener: () => void): void;
   close(): void;
 }
 
-export function openSettings(_paths: Paths, options: { developmentBin: string | null; follow: boolean }): SettingsSource {
-  const start = { developmentBin: options.developmentBin, programs: {} };
-  return {
-    current: { graceSeconds: 120, reapAsk: 'others', lookSeconds: 2, customKinds: [], problem: null },
-    kindOf: (name) => kindOf(name, [], start),
-    startable: async (env) =>
-      Promise.all(
-        startableKinds([], start).map(async (kind) => {
-          const found = await kind.locate?.(env);
-          return found?.found === true
-            ? { kind: kind.name, available: true, detail: found.program }
-            : { kind: kind.name, available: false, detail: found === undefined ? '' : `${found.why} ${found.remedy}` };
-        }),
-      ),
-    onChange: () => undefined,
-    close: () => undefined,
-  };
+export interface SettingsOptions {
+  /** `opencode` of a checkout; null outside of one. */
+  readonly developmentBin: string | null;
+  /** Follow the file's changes. */
+  readonly follow: boolean;
+}
+
+class FileSettings implements SettingsSource {
+  #loaded: Loaded;
+  readonly #developmentBin: string | null;
+  readonly #listeners: (() => void)[] = [];
+  readonly #stop: () => void;
+
+  constructor(file: string, options: SettingsOptions) {
+    this.#developmentBin = options.developmentBin;
+    this.#loaded = loadConfig(file);
+    this.#stop = options.follow
+      ? watchConfig(file, this.#loaded, (loaded) => {
+          this.#loaded = loaded;
+          for (const listener of this.#listeners) listener();
+        })
+      : () => undefined;
+  }
+
+  get config(): Config {
+    return this.#loaded.config;
+  }
+
+  get problem(): string | null {
+    return problemText(this.#loaded.problems);
+  }
+
+  get #start(): StartOptions {
+    return { developmentBin: this.#developmentBin, programs: this.config.start };
+  }
+
+  kindOf(name: string): Kind | null {
+    return kindOf(name, this.config.kinds, this.#start);
+  }
+
+  startable(env: Readonly<Record<string, string | undefined>>): Promise<Roll['startable']> {
+    return Promise.all(
+      startableKinds(this.config.kinds, this.#start).map(async ({ name, locate }) => {
+        const found = (await locate?.(env)) ?? { found: false, why: `${name} cannot be started from here.`, remedy: '' };
+        return found.found
+          ? { kind: name, available: true, detail: found.program }
+          : { kind: name, available: false, detail: `${found.why} ${found.remedy}`.trim() };
+      }),
+    );
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  close(): void {
+    this.#stop();
+  }
+}
+
+export function openSettings(file: string, options: SettingsOptions): SettingsSource {
+  return new FileSettings(file, options);
 }

@@ -7,6 +7,7 @@ import { statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { Host, Look, ProcessInfo, Spawned } from '../hosts/host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
+import { nonceOf } from '../records/judge.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import { type ServerGroup, groupServers } from '../servers/group.ts';
@@ -22,7 +23,7 @@ import { ownerLabel } from './owner-label.ts';
 import { startedNoEarlier } from './tree.ts';
 
 /** An opencode is ready after 1.3 to 2.4 s (measured); a cold disk, a first install or a busy machine take longer. */
-export const READY_DEADLINE_MS = 30_000;
+export const READY_DEADLINE_MS = 60_000;
 /** Between two looks while a start is under way. */
 const POLL_MS = 120;
 const HEALTH_DEADLINE_MS = 2000;
@@ -164,8 +165,8 @@ async function checkPort(host: Host, port: number): Promise<void> {
 
 async function ownerRef(host: Host, pid: number): Promise<NonNullable<ServerRecord['owner']>> {
   const info = await host.inspect(pid);
-  if (info === null) {
-    throw new ActFailed('no-owner', `No process has PID ${pid}.`, 'Name a process that runs, or leave out --for.');
+  if (info === null || info.state === 'Z' || info.state === 'X') {
+    throw new ActFailed('no-owner', `No running process has PID ${pid}.`, 'Name a process that runs, or leave out --for.');
   }
   return { label: ownerLabel(info), ref: refOf(info) };
 }
@@ -235,7 +236,7 @@ function carriersOf(look: Look, spawned: Spawned, nonce: string): ProcessInfo[] 
   const mine = new Map<number, ProcessInfo>();
   if (root !== undefined && root.startTime === spawned.ref.identity.startTime && root.state !== 'Z') mine.set(root.pid, root);
   for (const info of look.processes.values()) {
-    if (info.marks.ROLLCALL_NONCE === nonce && info.state !== 'Z') mine.set(info.pid, info);
+    if (nonceOf(info) === nonce && info.state !== 'Z') mine.set(info.pid, info);
   }
   for (let grew = true; grew; ) {
     grew = false;

@@ -79,8 +79,8 @@ export class Supervisor implements LocalCore {
       memory,
       uid,
       kindOf: (name) => settings.kindOf(name),
-      customKinds: () => settings.current.customKinds,
-      graceMs: () => settings.current.graceSeconds * 1000,
+      customKinds: () => settings.config.kinds,
+      graceMs: () => settings.config.leak.graceSeconds * 1000,
       pending: this.#pending,
       followAll: parts.mode === 'app',
       onReading: () => this.#gatherReadings(),
@@ -114,9 +114,10 @@ export class Supervisor implements LocalCore {
       this.#moved = setAsideCorrupt(store.list(), store, audit, host.name);
       await bindCutOffStarts(store.list(), store, audit, await this.#observatory.look(), host);
     }
-    this.#startable = await this.#parts.settings.startable(this.#parts.env);
     await this.refresh();
     if (mode === 'app') {
+      // Looking for programs may ask the login shell, which takes as long as the person's profile does.
+      void this.#findStartable();
       for (const { row, record } of this.#sight?.servers ?? []) {
         if (record === null) continue;
         const text = `${rowName(row)}, PID ${row.pid}, was found running and adopted`;
@@ -223,15 +224,20 @@ export class Supervisor implements LocalCore {
   }
 
   async #onSettings(): Promise<void> {
-    this.#startable = await this.#parts.settings.startable(this.#parts.env);
     await this.refresh();
+    if (this.#parts.mode === 'app') await this.#findStartable();
+  }
+
+  async #findStartable(): Promise<void> {
+    this.#startable = await this.#parts.settings.startable(this.#parts.env);
+    this.#publish();
   }
 
   #schedule(): void {
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
       void this.refresh().finally(() => this.#schedule());
-    }, this.#parts.settings.current.lookSeconds * 1000);
+    }, this.#parts.settings.config.look.intervalSeconds * 1000);
   }
 
   #snapshot(): Roll {
@@ -248,10 +254,10 @@ export class Supervisor implements LocalCore {
       timeline: audit.recent,
       startable: this.#startable,
       settings: {
-        reapAsk: settings.current.reapAsk,
-        graceSeconds: settings.current.graceSeconds,
+        reapAsk: settings.config.reap.ask,
+        graceSeconds: settings.config.leak.graceSeconds,
         configPath: paths.configFile,
-        configProblem: settings.current.problem,
+        configProblem: settings.problem,
         statePath: paths.stateDir,
       },
       faults: [],

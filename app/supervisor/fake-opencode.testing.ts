@@ -1,0 +1,81 @@
+/**
+ * A stand-in with the real one's face: a program called `opencode` that serves, answers its health and event
+ * endpoints, and can be told to misbehave. It is node under another name, given a script called `serve`.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What the fake does, given to it as JSON in `FAKE`. */
+export interface Fake {
+  /** Never opens a port. */
+  readonly silent?: boolean;
+  /** Exits at once with this code. */
+  readonly exit?: number;
+  /** Ignores this many SIGTERMs; -1 for all of them. */
+  readonly swallow?: number;
+  /** Starts a tool: a shell of its own session with a sleeping child, marked like a real one. */
+  readonly tool?: boolean;
+  /** Starts a helper in its own session and group, marked, which ignores SIGTERM. */
+  readonly helper?: boolean;
+  /** Says over the event stream that a session is busy. */
+  readonly busy?: boolean;
+}
+
+const SCRIPT = `
+const http = require('node:http');
+const { spawn } = require('node:child_process');
+const fake = JSON.parse(process.env.FAKE ?? '{}');
+if (fake.exit !== undefined) process.exit(fake.exit);
+let swallow = fake.swallow ?? 0;
+if (swallow !== 0) process.on('SIGTERM', () => { if (swallow === 0) process.exit(0); if (swallow > 0) swallow -= 1; });
+const marked = { ...process.env, OPENCODE_PID: String(process.pid) };
+delete marked.ROLLCALL_NONCE;
+if (fake.tool) spawn('/bin/bash', ['-c', 'sleep 321 & sleep 322'], { detached: true, stdio: 'ignore', env: marked });
+if (fake.helper) spawn('/bin/bash', ['-c', 'trap "" TERM; while :; do sleep 0.2; done'], { stdio: 'ignore', env: marked });
+const port = Number(process.argv[process.argv.indexOf('--port') + 1] ?? 0) || 0;
+if (fake.silent) { setInterval(() => {}, 1000); } else {
+  const server = http.createServer((req, res) => {
+    if (req.url === '/global/health') { res.setHeader('content-type', 'application/json'); res.end('{"healthy":true,"version":"0.0.0-fake"}'); return; }
+    if (req.url === '/global/event') {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      const send = (type, properties) => res.write('data: ' + JSON.stringify({ payload: { id: '1', type, properties } }) + '\\n\\n');
+      send('server.connected', {});
+      if (fake.busy) send('session.status', { sessionID: 'ses_fake', status: { type: 'busy' } });
+      return;
+    }
+    if (req.url === '/global/dispose') { res.end('true'); return; }
+    res.statusCode = 404; res.end();
+  });
+  server.on('error', () => process.exit(0));
+  server.listen(port, '127.0.0.1', () => console.log('opencode server listening on http://127.0.0.1:' + server.address().port));
+}
+`;
+
+/** Puts the fake into a folder of its own; servers run there. @returns path of the program */
+export function installFake(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  const program = join(folder, 'opencode');
+  try {
+    linkSync(process.execPath, program);
+  } catch {
+    // Another file system: a copy is as good, only slower.
+    copyFileSync(process.execPath, program);
+  }
+  writeFileSync(join(folder, 'serve'), SCRIPT);
+  return program;
+}
+
+/** Starts the fake as a child of a launcher that can be killed, so that the server is orphaned as in the field. */
+export function launchUnder(program: string, folder: string, fake: Fake, env: Record<string, string> = {}): ChildProcess {
+  const code = `
+    const { spawn } = require('node:child_process');
+    const child = spawn(${JSON.stringify(program)}, ['serve', '--port', '0'], { cwd: ${JSON.stringify(folder)}, stdio: 'ignore', detached: true });
+    console.log(child.pid);
+    setInterval(() => {}, 1000);
+  `;
+  return spawn(process.execPath, ['-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env, FAKE: JSON.stringify(fake) },
+  });
+}

@@ -1,0 +1,86 @@
+/** Real processes for tests: started here, and ended by PID, whatever happens. */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+
+/** True while a process has the PID and has not exited. */
+export function isAlive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return !/^[ZX]/u.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch {
+    // No such process.
+    return false;
+  }
+}
+
+/** Start of a process in ticks, so that a cleanup never ends somebody else. */
+function ticks(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  } catch {
+    // No such process.
+    return null;
+  }
+}
+
+export async function waitUntil(what: string, test: () => boolean, timeoutMs = 10_000): Promise<void> {
+  const until = performance.now() + timeoutMs;
+  while (!test()) {
+    if (performance.now() > until) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+/** Everything one test starts. */
+export class Started {
+  readonly #seen = new Map<number, string>();
+
+  /** Notes a process, to be ended with the test if it still is the same. */
+  note(pid: number): number {
+    const start = ticks(pid);
+    if (start !== null) this.#seen.set(pid, start);
+    return pid;
+  }
+
+  has(pid: number): boolean {
+    return this.#seen.has(pid);
+  }
+
+  spawn(command: string, args: readonly string[], options: SpawnOptions = {}): ChildProcess & { readonly pid: number } {
+    const child = spawn(command, args, { stdio: 'ignore', ...options });
+    const { pid } = child;
+    if (pid === undefined) throw new Error(`${command} could not be started`);
+    this.note(pid);
+    return Object.assign(child, { pid });
+  }
+
+  /** First line a child prints, as a PID that is noted. */
+  async pidFrom(child: ChildProcess): Promise<number> {
+    if (child.stdout === null) throw new Error('the child has no stdout');
+    let text = '';
+    for await (const chunk of child.stdout) {
+      text += String(chunk);
+      if (text.includes('\n')) break;
+    }
+    return this.note(Number(text.trim()));
+  }
+
+  /** Ends one now. */
+  async kill(pid: number): Promise<void> {
+    if (this.#seen.get(pid) === ticks(pid)) process.kill(pid, 'SIGKILL');
+    await waitUntil(`PID ${pid} is gone`, () => !isAlive(pid));
+  }
+
+  async endAll(): Promise<void> {
+    for (const [pid, start] of this.#seen) {
+      if (ticks(pid) === start && isAlive(pid)) process.kill(pid, 'SIGKILL');
+    }
+    for (const pid of this.#seen.keys()) await waitUntil(`PID ${pid} is gone`, () => !isAlive(pid) || ticks(pid) !== this.#seen.get(pid));
+  }
+}
+
+export async function exitOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}

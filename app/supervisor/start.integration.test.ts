@@ -1,0 +1,199 @@
+/** Starting, stopping and adopting, with real processes behind an opencode that can be told to misbehave. */
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server as NetServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CommandResult } from '../roll/commands.ts';
+import { readAudit } from './audit.ts';
+import { type Fake, installFake } from './fake-opencode.testing.ts';
+import { isAlive, Started, waitUntil } from './processes.testing.ts';
+import { openWorld, type World } from './world.testing.ts';
+
+let folder: string;
+let started: Started;
+let world: World;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rollcall-start-'));
+  installFake(folder);
+  started = new Started();
+});
+afterEach(async () => {
+  await world.dispose();
+  await started.endAll();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A world in which `opencode` is the fake, told to behave like this. */
+async function open(fake: Fake = {}, path = join(folder, 'opencode')): Promise<void> {
+  world = await openWorld({
+    config: {
+      leak: { graceSeconds: 0 },
+      look: { intervalSeconds: 0.5 },
+      start: { opencode: { path, env: { FAKE: JSON.stringify(fake) } } },
+    },
+  });
+}
+
+function start(change: { port?: number; forPid?: number; keepRunning?: boolean } = {}): Promise<CommandResult> {
+  return world.core.run(
+    {
+      command: 'start',
+      kind: 'opencode',
+      directory: folder,
+      port: change.port ?? null,
+      forPid: change.forPid ?? null,
+      keepRunning: change.keepRunning ?? false,
+    },
+    'window',
+  );
+}
+
+function idAndPid(result: CommandResult): { id: string; pid: number } {
+  if (!result.ok || result.server === null) throw new Error(result.ok ? 'no server' : result.failure.message);
+  started.note(result.server.pid);
+  return result.server;
+}
+
+const records = () => readdirSync(world.paths.recordsDir);
+
+async function listen(port = 0): Promise<{ server: NetServer; port: number }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const address = server.address();
+  return { server, port: typeof address === 'object' && address !== null ? address.port : 0 };
+}
+
+describe('a start', () => {
+  test('is ready, supervised, recorded 0600 and answers; a stop leaves no process, no record and a closed port', async () => {
+    await open();
+    const result = await start();
+    const { id, pid } = idAndPid(result);
+    await world.until('it is seen to be healthy', () => world.server(pid)?.health === 'ok');
+    const server = world.server(pid);
+    expect(server).toMatchObject({ standing: 'supervised', directory: folder });
+    expect(server?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/u);
+    expect(records()).toHaveLength(1);
+    const stopped = await world.core.run({ command: 'stop', server: id, force: false }, 'window');
+    expect(stopped).toMatchObject({ ok: true, results: [{ outcome: 'gone' }] });
+    expect(isAlive(pid)).toBe(false);
+    expect(records()).toEqual([]);
+    expect(world.server(pid)).toBeUndefined();
+  });
+
+  test('twice at once settles on one server', async () => {
+    await open();
+    const [first, second] = await Promise.all([start(), start()]);
+    expect(idAndPid(first).pid).toBe(idAndPid(second).pid);
+    const third = await start();
+    expect(idAndPid(third).pid).toBe(idAndPid(first).pid);
+    expect(records()).toHaveLength(1);
+  });
+
+  test('A6 on a busy port fails with the holder named, leaves nothing, and is not tried again', async () => {
+    const { server, port } = await listen();
+    try {
+      await open();
+      const result = await start({ port });
+      expect(result).toMatchObject({ ok: false, failure: { code: 'port-taken' } });
+      expect(result.ok ? '' : result.failure.message).toBe(`Port ${port} is held by node, PID ${process.pid}.`);
+      expect(records()).toEqual([]);
+    } finally {
+      server.close();
+    }
+  });
+
+  test('A6 that exits with 0 and no listener is a failure, never "running"', async () => {
+    await open({ exit: 0 });
+    const result = await start();
+    expect(result).toMatchObject({ ok: false, failure: { code: 'exited' } });
+    expect(result.ok ? '' : result.failure.message).toMatch(/^opencode ended with code 0 after \d+\.\d s without opening a port\.$/u);
+    expect(records()).toEqual([]);
+    expect(world.core.roll.servers.filter(({ directory }) => directory === folder)).toEqual([]);
+    expect(readAudit(world.paths.auditFile).filter(({ event }) => event === 'planned')).toHaveLength(1);
+  });
+
+  test('A1 through a shim that dies on TERM without forwarding: stop ends shim and native, and only then says so', async () => {
+    const shim = join(folder, 'bin', 'opencode');
+    mkdirSync(join(folder, 'bin'));
+    writeFileSync(
+      shim,
+      `#!${process.execPath}\nrequire('node:child_process').spawn(${JSON.stringify(join(folder, 'opencode'))}, process.argv.slice(2), { stdio: 'inherit' });\nsetInterval(() => {}, 1000);\n`,
+    );
+    chmodSync(shim, 0o755);
+    await open({ swallow: 1 }, shim);
+    const { id, pid } = idAndPid(await start());
+    const server = world.server(pid);
+    expect(server?.processes.map(({ role }) => role)).toEqual(['wrapper', 'server']);
+    for (const each of server?.pids ?? []) started.note(each);
+    const port = server?.listening[0]?.port ?? 0;
+    const stopped = await world.core.run({ command: 'stop', server: id, force: false }, 'tray');
+    expect(stopped).toMatchObject({ ok: true, results: [{ outcome: 'gone' }] });
+    expect(server?.pids.filter(isAlive)).toEqual([]);
+    const again = await listen(port);
+    again.server.close();
+  });
+
+  test('bound to a process is stopped when that process goes away', async () => {
+    await open();
+    const owner = started.spawn('sleep', ['300']);
+    const { pid } = idAndPid(await start({ forPid: owner.pid }));
+    await started.kill(owner.pid);
+    await waitUntil('the server has followed its owner', () => !isAlive(pid), 20_000);
+    await waitUntil('its record is gone', () => records().length === 0);
+  });
+
+  test('for a process that does not exist is refused before anything is started', async () => {
+    await open();
+    const gone = started.spawn('true', []);
+    await waitUntil('it has exited', () => !isAlive(gone.pid));
+    const result = await start({ forPid: gone.pid });
+    expect(result).toMatchObject({ ok: false, failure: { code: 'no-owner' } });
+    expect(records()).toEqual([]);
+  });
+
+  test('in a folder that does not exist says so', async () => {
+    await open();
+    rmSync(join(folder, 'nothing'), { recursive: true, force: true });
+    const result = await world.core.run(
+      { command: 'start', kind: 'opencode', directory: join(folder, 'nothing'), port: null, forPid: null, keepRunning: false },
+      'cli',
+    );
+    expect(result).toMatchObject({ ok: false, failure: { code: 'no-folder' } });
+  });
+});
+
+describe('a restart of the app', () => {
+  test('adopts what verifies and starts no second copy', async () => {
+    await open();
+    const { pid } = idAndPid(await start({ keepRunning: true }));
+    world = await world.restart();
+    expect(world.server(pid)?.standing).toBe('supervised');
+    expect(idAndPid(await start()).pid).toBe(pid);
+    expect(readAudit(world.paths.auditFile).filter(({ event }) => event === 'adopted')).toHaveLength(1);
+  });
+
+  test('A26 binds a start that was cut off between spawn and record', async () => {
+    await open();
+    const { pid } = idAndPid(await start());
+    const [name] = records();
+    const file = join(world.paths.recordsDir, name ?? '');
+    const record: Record<string, unknown> = JSON.parse(readFileSync(file, 'utf8'));
+    const writer = { identity: { ...(record['server'] as { identity: object }).identity, pid: 4_000_000 }, evidence: { executable: null, argvHash: null } };
+    writeFileSync(file, JSON.stringify({ ...record, state: 'planned', spawned: null, server: null, listening: null, writer }));
+    world = await world.restart();
+    expect(world.server(pid)?.standing).toBe('supervised');
+  });
+
+  test('C23 moves a corrupt record aside, shows it, and starts all the same', async () => {
+    await open();
+    await world.core.close(false, 1000);
+    writeFileSync(join(world.paths.recordsDir, 'torn.json'), '{"version":1,"non');
+    world = await world.restart();
+    expect(world.core.roll.records).toMatchObject([{ verdict: 'corrupt', clearable: false }]);
+    expect(records()).toEqual([]);
+    expect(readdirSync(world.paths.setAsideDir)).toHaveLength(1);
+    idAndPid(await start());
+  });
+});

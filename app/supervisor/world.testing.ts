@@ -1,0 +1,82 @@
+/** A supervisor with folders of its own, looking at the real machine; everything it started ends with it. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Paths, resolvePaths } from '../config/paths.ts';
+import { inlineLooker } from '../hosts/local/looker.ts';
+import type { Leftover, Roll, Server } from '../roll/schema.ts';
+import { recognise } from '../servers/recognise.ts';
+import type { LocalCore } from './core.ts';
+import { type Mode, openLocalCore } from './local-core.ts';
+
+export interface World {
+  readonly root: string;
+  readonly paths: Paths;
+  readonly core: LocalCore;
+  /** Closes the core and opens another on the same folders, as a restart of the app would. */
+  restart(): Promise<World>;
+  server(pid: number): Server | undefined;
+  leftover(pid: number): Leftover | undefined;
+  /** Resolves with the first roll that passes; rejects with what was there when the time is up. */
+  until(what: string, test: (roll: Roll) => boolean, timeoutMs?: number): Promise<Roll>;
+  dispose(): Promise<void>;
+}
+
+export interface WorldOptions {
+  readonly root?: string;
+  readonly mode?: Mode;
+  readonly config?: unknown;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export async function openWorld(options: WorldOptions = {}): Promise<World> {
+  const root = options.root ?? mkdtempSync(join(tmpdir(), 'rollcall-world-'));
+  const paths = resolvePaths({
+    env: { ROLLCALL_CONFIG_DIR: join(root, 'config'), ROLLCALL_STATE_DIR: join(root, 'state'), XDG_RUNTIME_DIR: join(root, 'run') },
+    platform: process.platform,
+    uid: process.getuid?.() ?? null,
+    home: root,
+  });
+  mkdirSync(paths.configDir, { recursive: true, mode: 0o700 });
+  const config = options.config ?? { leak: { graceSeconds: 0 }, look: { intervalSeconds: 0.5 } };
+  writeFileSync(paths.configFile, JSON.stringify(config), { mode: 0o600 });
+  const mode = options.mode ?? 'app';
+  const core = await openLocalCore({
+    paths,
+    lock: null,
+    mode,
+    looker: inlineLooker(recognise),
+    env: { ...process.env, ...options.env },
+  });
+  return {
+    root,
+    paths,
+    core,
+    restart: async () => {
+      await core.close(false, 1000);
+      return openWorld({ ...options, root });
+    },
+    server: (pid) => core.roll.servers.find((server) => server.pids.includes(pid)),
+    leftover: (pid) => core.roll.leftovers.find((leftover) => leftover.pid === pid),
+    until: (what, test, timeoutMs = 15_000) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          stop();
+          const seen = core.roll.servers.map(({ pid, standing, reasons }) => `${pid} ${standing}: ${reasons.join('; ')}`);
+          reject(new Error(`not within ${timeoutMs} ms: ${what}\n${seen.join('\n')}`));
+        }, timeoutMs);
+        const check = (roll: Roll): void => {
+          if (!test(roll)) return;
+          clearTimeout(timer);
+          stop();
+          resolve(roll);
+        };
+        const stop = core.subscribe(check);
+        check(core.roll);
+      }),
+    dispose: async () => {
+      await core.close(true, 10_000);
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
