@@ -66,8 +66,10 @@ function programOf(invocation: Invocation, executablePath: string | null): Progr
  *
  * A person's own `claude --resume ID` in a terminal is a TUI. Programs write `--resume=ID`, or speak stream-json.
  */
-export function recogniseClaude(process: Recognisable): Recognition | null {
-  const invocation = invocationOf(process);
+export function recogniseClaude(
+  process: Recognisable,
+  invocation: Invocation | null = invocationOf(process),
+): Recognition | null {
   if (invocation === null) return null;
   const program = programOf(invocation, process.executablePath);
   if (program === null) return null;

@@ -1,4 +1,4 @@
-import { executableAgrees, hasFlag, invocationOf, optionValue, portOf, positionals } from './argv.ts';
+import { executableAgrees, hasFlag, type Invocation, invocationOf, optionValue, portOf, positionals } from './argv.ts';
 import { askHealth } from './health.ts';
 import type { Endpoint, Health, Kind, Recognisable, Recognition } from './kind.ts';
 import { locator, type StartOptions, startArgv } from './locate.ts';
@@ -35,8 +35,10 @@ function transportOf(listen: string | null): { transport: Recognition['transport
  * Recognises `codex app-server` that serves. Its own subcommands (`proxy`, `daemon …`, `generate-ts`) do not: a
  * further positional argument means one of them.
  */
-export function recogniseCodex(process: Recognisable): Recognition | null {
-  const invocation = invocationOf(process);
+export function recogniseCodex(
+  process: Recognisable,
+  invocation: Invocation | null = invocationOf(process),
+): Recognition | null {
   if (invocation === null || invocation.interpreter === 'other') return null;
   const { args, interpreter, stem } = invocation;
   const named = stem === 'codex' || (interpreter === null ? stem.startsWith('codex-') : /^codex\.[cm]?js$/u.test(stem));
@@ -71,7 +73,7 @@ async function codexHealth(endpoint: Endpoint, deadlineMs: number): Promise<Heal
 export function codexKind(options: StartOptions): Kind {
   return {
     name: 'codex',
-    recognise: recogniseCodex,
+    recognise: (process) => recogniseCodex(process),
     mark: null,
     watchBusy: null,
     ending: [

@@ -1,5 +1,13 @@
 import { isAbsolute } from 'node:path';
-import { executableOnDisk, fileName, interpreterOf, invocationOf, optionValue, portOf } from './argv.ts';
+import {
+  executableOnDisk,
+  fileName,
+  type Invocation,
+  interpreterOf,
+  invocationOf,
+  optionValue,
+  portOf,
+} from './argv.ts';
 import { askHealth } from './health.ts';
 import { loopbackUrl } from './http.ts';
 import type { CustomKind, Kind, Recognisable, Recognition } from './kind.ts';
@@ -13,8 +21,11 @@ function isProgram(path: string, program: string): boolean {
 }
 
 /** Recognises a kind that a person defined: its program, then its arguments in exactly these positions. */
-export function recogniseCustom(custom: CustomKind, process: Recognisable): Recognition | null {
-  const invocation = invocationOf(process);
+export function recogniseCustom(
+  custom: CustomKind,
+  process: Recognisable,
+  invocation: Invocation | null = invocationOf(process),
+): Recognition | null {
   if (invocation === null) return null;
   const executable = process.executablePath === null ? null : executableOnDisk(process.executablePath);
   const byExecutable = invocation.interpreter === null && executable !== null && isProgram(executable, custom.program);

@@ -1,4 +1,4 @@
-import { executableAgrees, hasFlag, invocationOf, optionValue, portOf, positionals } from './argv.ts';
+import { executableAgrees, hasFlag, type Invocation, invocationOf, optionValue, portOf, positionals } from './argv.ts';
 import { followEvents } from './event-stream.ts';
 import { askHealth, jsonObject, versionText } from './health.ts';
 import { loopbackUrl } from './http.ts';
@@ -41,8 +41,11 @@ const GRAMMAR = {
 const SERVING: ReadonlySet<string> = new Set(['serve', 'web', 'acp']);
 
 /** Recognises one fork. A node or shell script is a shim around the native server; under bun it is the server. */
-export function recogniseFork(name: string, process: Recognisable): Recognition | null {
-  const invocation = invocationOf(process);
+export function recogniseFork(
+  name: string,
+  process: Recognisable,
+  invocation: Invocation | null = invocationOf(process),
+): Recognition | null {
   if (invocation === null || invocation.interpreter === 'other') return null;
   if (invocation.stem !== name || !executableAgrees(invocation, process.executablePath, name)) return null;
   const { args, interpreter } = invocation;

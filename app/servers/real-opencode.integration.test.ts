@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endpointAt, until } from './hostile.testing.ts';
 import { ask } from './http.ts';
-import type { Endpoint } from './kind.ts';
+import type { Endpoint, Recognisable } from './kind.ts';
 import { kindOf } from './kinds.ts';
 import { recognise } from './recognise.ts';
+import { isPlainWrapper } from './wrappers.ts';
 
 const BIN = fileURLToPath(new URL('../../node_modules/.bin/opencode', import.meta.url));
 let root = '';
@@ -27,7 +28,7 @@ async function start(env: Readonly<Record<string, string>>): Promise<{ child: Ch
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   const port = (): string | undefined => /listening on http:\/\/127\.0\.0\.1:(\d+)/u.exec(output)?.[1];
-  await until('opencode listens', () => port() !== undefined, 30_000);
+  await until('opencode listens', () => port() !== undefined, 120_000);
   return { child, endpoint: endpointAt('127.0.0.1', Number(port())) };
 }
 
@@ -46,37 +47,61 @@ afterAll(async () => {
 describe('the real opencode', () => {
   test('it is recognised by what /proc shows, is healthy, and its stream tells when nothing works', async () => {
     const { child, endpoint } = await start({});
-    const argv = (await readFile(`/proc/${child.pid}/cmdline`, 'utf8')).split('\0').slice(0, -1);
-    const executablePath = await readlink(`/proc/${child.pid}/exe`);
-    const comm = (await readFile(`/proc/${child.pid}/comm`, 'utf8')).trim();
-    expect(recognise({ argv, executablePath, comm }, [])).toMatchObject({ kind: 'opencode', role: 'server' });
+    expect(recognise(await read(child.pid), [])).toMatchObject({ kind: 'opencode', role: 'server' });
 
     const kind = kindOf('opencode', []);
-    expect(await kind?.health(endpoint, 5000)).toEqual({
+    expect(await kind?.health(endpoint, 20_000)).toEqual({
       state: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/u),
     });
-    expect(await kindOf('codex', [])?.health(endpoint, 5000)).toMatchObject({ state: 'unresponsive' });
-    expect(await kindOf('t3', [])?.health(endpoint, 5000)).toMatchObject({ state: 'unresponsive' });
+    expect(await kindOf('codex', [])?.health(endpoint, 20_000)).toMatchObject({ state: 'unresponsive' });
+    expect(await kindOf('t3', [])?.health(endpoint, 20_000)).toMatchObject({ state: 'unresponsive' });
 
     const watch = kind?.watchBusy?.(endpoint, () => undefined);
-    await until('the stream is open', () => watch?.reading().busy === false, 10_000);
+    await until('the stream is open', () => watch?.reading().busy === false, 30_000);
     const opened = watch?.lastSign();
     expect(opened).toBeTypeOf('number');
     // Passive requests only: the watch has created nothing.
-    const sessions = await ask(endpoint, { method: 'GET', path: '/api/session', deadlineMs: 5000 });
+    const sessions = await ask(endpoint, { method: 'GET', path: '/api/session', deadlineMs: 20_000 });
     expect(sessions).toMatchObject({ state: 'answered', status: 200 });
     watch?.close();
-  }, 60_000);
+  }, 180_000);
 
   test('A22 with a password it is locked for us, and open for who knows it', async () => {
     const { endpoint } = await start({ OPENCODE_SERVER_PASSWORD: 'pa:ss word' });
     const kind = kindOf('opencode', []);
-    expect(await kind?.health(endpoint, 5000)).toEqual({ state: 'locked' });
+    expect(await kind?.health(endpoint, 20_000)).toEqual({ state: 'locked' });
     const watch = kind?.watchBusy?.(endpoint, () => undefined);
-    await until('the stream is refused', () => JSON.stringify(watch?.reading()).includes('password'), 10_000);
+    await until('the stream is refused', () => JSON.stringify(watch?.reading()).includes('password'), 30_000);
     watch?.close();
     const credentials = { username: 'opencode', password: 'pa:ss word' };
-    expect(await kind?.health({ ...endpoint, credentials }, 5000)).toMatchObject({ state: 'ok' });
-  }, 60_000);
+    expect(await kind?.health({ ...endpoint, credentials }, 20_000)).toMatchObject({ state: 'ok' });
+  }, 180_000);
+});
+
+/** A living process as a look would show it. */
+async function read(pid: number | undefined): Promise<Recognisable> {
+  const argv = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1);
+  return {
+    argv,
+    executablePath: await readlink(`/proc/${pid}/exe`),
+    comm: (await readFile(`/proc/${pid}/comm`, 'utf8')).trim(),
+  };
+}
+
+test.each([
+  [
+    'a rewritten title',
+    ['-e', "process.title = 'opencode serve --port 1'; console.log(1); setInterval(() => {}, 1000)"],
+  ],
+  ['a title of npm', ['-e', "process.title = 'npm exec opencode serve'; console.log(1); setInterval(() => {}, 1000)"]],
+])('F4 a living process that only titles itself a server is none: %s', async (_, args) => {
+  // Long arguments leave room for the title in the memory that /proc shows.
+  const child = spawn(process.execPath, [...args, 'x'.repeat(200)], { stdio: ['ignore', 'pipe', 'ignore'] });
+  children.push(child);
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  const seen = await read(child.pid);
+  expect(seen.argv[0]).toMatch(/opencode serve/u);
+  expect(recognise(seen, [])).toBeNull();
+  expect(isPlainWrapper(seen)).toBe(seen.argv[0]?.startsWith('npm') === true);
 });

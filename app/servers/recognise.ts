@@ -1,3 +1,4 @@
+import { invocationOf } from './argv.ts';
 import { recogniseClaude } from './claude.ts';
 import { recogniseCodex } from './codex.ts';
 import { recogniseCustom } from './custom.ts';
@@ -10,14 +11,18 @@ import { recogniseT3 } from './t3.ts';
  * cannot take one over. Pure; decides by argv positions and executable, never by a substring.
  */
 export function recognise(process: Recognisable, custom: readonly CustomKind[]): Recognition | null {
+  // Worked out once for all kinds: a look asks this of every process of the machine.
+  const invocation = invocationOf(process);
+  if (invocation === null) return null;
   for (const fork of FORKS) {
-    const found = recogniseFork(fork.name, process);
+    const found = recogniseFork(fork.name, process, invocation);
     if (found !== null) return found;
   }
-  const found = recogniseT3(process) ?? recogniseCodex(process) ?? recogniseClaude(process);
+  const found =
+    recogniseT3(process, invocation) ?? recogniseCodex(process, invocation) ?? recogniseClaude(process, invocation);
   if (found !== null) return found;
   for (const kind of custom) {
-    const own = recogniseCustom(kind, process);
+    const own = recogniseCustom(kind, process, invocation);
     if (own !== null) return own;
   }
   return null;

@@ -1,4 +1,4 @@
-import { executableAgrees, invocationOf, optionValue, portOf, positionals } from './argv.ts';
+import { executableAgrees, type Invocation, invocationOf, optionValue, portOf, positionals } from './argv.ts';
 import { askHealth, jsonObject, versionText } from './health.ts';
 import { loopbackUrl } from './http.ts';
 import type { Kind, Recognisable, Recognition } from './kind.ts';
@@ -13,8 +13,10 @@ const ENTRY = /(?:^|\/)t3\/(?:dist|bin)\/[\w-]+\.[cm]?js$/u;
  * Recognises `t3 serve`, native or run by node or bun. The word alone proves nothing (an unrelated time tracker has the
  * same name), so `serve` must be its first argument. `run-t3.sh` is the launcher that its SSH feature writes.
  */
-export function recogniseT3(process: Recognisable): Recognition | null {
-  const invocation = invocationOf(process);
+export function recogniseT3(
+  process: Recognisable,
+  invocation: Invocation | null = invocationOf(process),
+): Recognition | null {
   if (invocation === null || invocation.interpreter === 'other') return null;
   const { args, interpreter, program, stem } = invocation;
   const script = interpreter === 'js' || interpreter === 'bun';
@@ -38,7 +40,7 @@ export function recogniseT3(process: Recognisable): Recognition | null {
 export function t3Kind(options: StartOptions): Kind {
   return {
     name: 't3',
-    recognise: recogniseT3,
+    recognise: (process) => recogniseT3(process),
     mark: null,
     watchBusy: null,
     ending: [
