@@ -21,6 +21,7 @@ export const nodeSides = [
 /** Left out of the bundles: provided by the runtime, or native and found beside the bundle in node_modules. */
 export const externals = ['electron', 'koffi', 'systeminformation'];
 
+/** @param {{source: string, bundle: string, executable?: boolean}} side */
 async function bundleNodeSide({ source, bundle, executable }) {
   const outfile = path.join(root, 'out', bundle);
   const commonjs = bundle.endsWith('.cjs');

@@ -63,9 +63,10 @@ export function importsOf(file, text) {
   }));
   for (const item of module.staticExports) {
     const entries = item.entries.filter((entry) => entry.moduleRequest);
-    if (entries.length === 0) continue;
+    const [request] = entries.flatMap((entry) => entry.moduleRequest ?? []);
+    if (!request) continue;
     found.push({
-      specifier: entries[0].moduleRequest.value,
+      specifier: request.value,
       typeOnly: entries.every((entry) => entry.isType),
       line: lineAt(item.start),
     });

@@ -1,5 +1,5 @@
-// A Playwright reporter that writes how many tests passed, failed and were skipped to the file ROLLCALL_COUNTS names.
-import { writeFileSync } from 'node:fs';
+// A Playwright reporter that writes how many tests passed, failed and were skipped for `npm test`.
+import { noCounts, writeCounts } from './count.mjs';
 
 export default class CountPlaywright {
   #suite;
@@ -18,7 +18,8 @@ export default class CountPlaywright {
   }
 
   onEnd() {
-    const counts = { passed: 0, failed: [...this.#errors], skipped: [] };
+    const counts = noCounts();
+    counts.failed.push(...this.#errors);
     for (const test of this.#suite?.allTests() ?? []) {
       const title = test.titlePath().filter(Boolean).join(' > ');
       const outcome = test.outcome();
@@ -28,6 +29,6 @@ export default class CountPlaywright {
         counts.skipped.push({ title, reason });
       } else counts.failed.push(title);
     }
-    writeFileSync(process.env.ROLLCALL_COUNTS, JSON.stringify(counts));
+    writeCounts(counts);
   }
 }

@@ -1,9 +1,9 @@
-// A vitest reporter that writes how many tests passed, failed and were skipped to the file ROLLCALL_COUNTS names.
-import { writeFileSync } from 'node:fs';
+// A vitest reporter that writes how many tests passed, failed and were skipped for `npm test`.
+import { noCounts, writeCounts } from './count.mjs';
 
 export default class CountVitest {
   onTestRunEnd(modules, unhandledErrors) {
-    const counts = { passed: 0, failed: [], skipped: [] };
+    const counts = noCounts();
     for (const module of modules) {
       // A file that cannot even be loaded has no tests to count.
       for (const error of module.errors()) counts.failed.push(`${module.relativeModuleId}: ${error.message}`);
@@ -16,6 +16,6 @@ export default class CountVitest {
       }
     }
     for (const error of unhandledErrors) counts.failed.push(`outside any test: ${error.message}`);
-    writeFileSync(process.env.ROLLCALL_COUNTS, JSON.stringify(counts));
+    writeCounts(counts);
   }
 }

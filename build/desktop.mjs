@@ -42,8 +42,9 @@ const SETPRIV = '/usr/bin/setpriv';
 function startAnnounced(program, args, env) {
   const words = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'TERM', '--', program, ...args] : [program, ...args];
   const child = spawn(words[0], words.slice(1), { env, detached: true, stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
+  const [, , stderr, announcement] = /** @type {import('node:stream').Readable[]} */ (child.stdio);
   let errors = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+  stderr.setEncoding('utf8').on('data', (chunk) => {
     errors = (errors + chunk).slice(-4000);
   });
   return new Promise((resolve, reject) => {
@@ -55,10 +56,12 @@ function startAnnounced(program, args, env) {
       child.kill('SIGKILL');
       fail(`it announced nothing within ${READY_MS / 1000} s`);
     }, READY_MS);
-    child.once('error', (error) => fail(error.code === 'ENOENT' ? 'it is not installed' : error.message));
+    child.once('error', (/** @type {NodeJS.ErrnoException} */ error) =>
+      fail(error.code === 'ENOENT' ? 'it is not installed' : error.message),
+    );
     child.once('exit', (code, signal) => fail(`it ended (${signal ?? `code ${code}`}) ${errors.trim()}`));
     let line = '';
-    child.stdio[3].setEncoding('utf8').on('data', (chunk) => {
+    announcement.setEncoding('utf8').on('data', (chunk) => {
       line += chunk;
       if (!line.includes('\n')) return;
       clearTimeout(timer);

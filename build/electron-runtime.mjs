@@ -62,6 +62,7 @@ function executableIn(dist) {
   return path.join(dist, process.platform === 'win32' ? 'electron.exe' : 'electron');
 }
 
+/** @returns {Runtime | null} what lies in a folder; null when it holds no executable */
 function runtimeIn(dist, provenance) {
   const executable = executableIn(dist);
   if (!existsSync(executable)) return null;
@@ -192,7 +193,9 @@ async function prepareDevRuntime({ cache, say }) {
   } finally {
     await rm(making, { recursive: true, force: true });
   }
-  return runtimeIn(dist, 'registry');
+  const prepared = runtimeIn(dist, 'registry');
+  if (prepared === null) throw new ElectronMissing(`${dist} was prepared without an executable`, 'Remove that folder.');
+  return prepared;
 }
 
 /** Half-made folders of runs that were killed. */

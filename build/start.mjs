@@ -16,6 +16,7 @@ const QUIT_MS = 15_000;
 /** How long to wait for the app before the roll is shown without it, in milliseconds. */
 const APP_READY_MS = 10_000;
 
+/** @type {(signal: string) => void} */
 let stop = () => {};
 const stopped = new Promise((resolve) => {
   stop = resolve;
@@ -36,8 +37,9 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 /** Whether the app has opened its control socket since `since` (milliseconds); see app/config/paths.ts. */
 function appAnswers(since) {
   const session = process.env.XDG_RUNTIME_DIR;
-  const folders = [session ? path.join(session, 'rollcall') : null, `/tmp/rollcall-${process.getuid?.() ?? 0}`];
-  for (const folder of folders.filter(Boolean)) {
+  const folders = [`/tmp/rollcall-${process.getuid?.() ?? 0}`];
+  if (session) folders.push(path.join(session, 'rollcall'));
+  for (const folder of folders) {
     try {
       const sockets = readdirSync(folder).filter((name) => /^control-.*\.sock$/.test(name));
       if (sockets.some((name) => statSync(path.join(folder, name)).mtimeMs >= since)) return true;

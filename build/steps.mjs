@@ -25,18 +25,18 @@ export function tailOf(text, lines = TAIL_LINES) {
  *
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{cwd?: string, env?: NodeJS.ProcessEnv, timeoutMs?: number, onOutput?: (chunk: string) => void}} options
+ * @param {{cwd?: string, env?: NodeJS.ProcessEnv, timeoutMs?: number}} options
  * @returns {Promise<string>} what it printed on either stream
  * @throws {StepFailed} when it cannot start, exits other than 0, or takes longer than `timeoutMs`
  */
-export function runQuietly(command, args, { cwd, env = process.env, timeoutMs, onOutput } = {}) {
+export function runQuietly(command, args, { cwd, env = process.env, timeoutMs = 0 } = {}) {
   const shown = [command, ...args].join(' ');
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     let late = false;
     const timer =
-      timeoutMs === undefined
+      timeoutMs === 0
         ? undefined
         : setTimeout(() => {
             late = true;
@@ -44,11 +44,10 @@ export function runQuietly(command, args, { cwd, env = process.env, timeoutMs, o
           }, timeoutMs);
     const take = (chunk) => {
       output += chunk;
-      onOutput?.(chunk);
     };
     child.stdout.setEncoding('utf8').on('data', take);
     child.stderr.setEncoding('utf8').on('data', take);
-    child.on('error', (error) => {
+    child.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       clearTimeout(timer);
       const how = error.code === 'ENOENT' ? 'is not installed' : `could not be started: ${error.message}`;
       reject(new StepFailed(command, how, ''));

@@ -2,10 +2,11 @@
 // everything: `N passed, N failed[, N skipped]`.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { COUNTS_FILE, noCounts, readCounts } from './count.mjs';
 import { endChild, endInOrder, startDisplay } from './desktop.mjs';
 import { LeakWatch, MARKER } from './leaks.mjs';
 import { explainFailure, setUp } from './setup.mjs';
@@ -17,7 +18,7 @@ const tool = (...parts) => path.join(root, 'node_modules', ...parts);
 /** Longest that one of the two test runners may take, in milliseconds. */
 const RUNNER_MS = 13 * 60 * 1000;
 
-const totals = { passed: 0, failed: [], skipped: [] };
+const totals = noCounts();
 const ends = [];
 let running;
 let interrupted = false;
@@ -51,7 +52,7 @@ async function runner(name, script, args, env) {
   console.error(`\n${name}`);
   const child = spawn(process.execPath, [script, ...args], {
     cwd: root,
-    env: { ...env, ROLLCALL_COUNTS: counts },
+    env: { ...env, [COUNTS_FILE]: counts },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   running = child;
@@ -69,11 +70,8 @@ async function runner(name, script, args, env) {
 }
 
 function addCounts(name, file, code) {
-  let counts;
-  try {
-    counts = JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    // A runner that died wrote none; that is the failure to report.
+  const counts = readCounts(file);
+  if (counts === null) {
     failed(`${name}: the test runner ended (${code}) without a result`);
     return;
   }
@@ -88,6 +86,7 @@ function addCounts(name, file, code) {
 async function staticChecks() {
   const tsc = tool('typescript', 'bin', 'tsc');
   await check('Checking types', () => nodeScript(tsc, '--noEmit'));
+  await check('Checking types of the build scripts', () => nodeScript(tsc, '-p', path.join(root, 'build')));
   const { checkElectronApi } = await import('./electron-api.mjs');
   await check('Checking that both Electron versions have the API in use', () => checkElectronApi());
   await check('Checking format and lint', () => nodeScript(tool('@biomejs', 'biome', 'bin', 'biome'), 'check', '.'));
