@@ -1,8 +1,8 @@
 import { clockTime } from '../roll/words.ts';
 import { readAudit } from '../supervisor/audit.ts';
 import { DONE, type Verb } from './io.ts';
-import { wholeNumber } from './parse.ts';
 import { printable } from './table.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** Reads the file itself: it is there whoever runs, and reading it needs no look at any process. */
 export const audit: Verb = async ({ io, auditFile }, args) => {

@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { shortenPath } from '../roll/words.ts';
 import { failureText } from './failure.ts';
 import { DONE, FAILED, type Verb } from './io.ts';
-import { wholeNumber } from './parse.ts';
 import { printable } from './table.ts';
+import { wholeNumber } from './whole-number.ts';
 
 export const start: Verb = async ({ io, open }, args) => {
   const kind = args.positionals[0] ?? '';
