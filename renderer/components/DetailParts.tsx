@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import type { Check, ProcessRow } from '../../app/roll/schema.ts';
-import { type Act, type ActItem, buttonActs } from '../view/serverActs.ts';
 import { treeLines } from '../view/processTree.ts';
+import { type Act, type ActItem, buttonActs } from '../view/serverActs.ts';
 import { Glyph } from './Glyph.tsx';
 import type { Point } from './Grid.tsx';
 import { Menu } from './Menu.tsx';

@@ -68,7 +68,7 @@ function Overview({ roll, host }: { readonly roll: Roll; readonly host: string |
     <>
       <header className="detail-head">
         <div className="detail-title">
-          <h2 className="clip">{headline.first}</h2>
+          <h2>{headline.first}</h2>
         </div>
         <p className="detail-place">{headline.second}</p>
       </header>

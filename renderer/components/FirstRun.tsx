@@ -37,7 +37,10 @@ export function FirstRun({ roll }: { readonly roll: Roll }) {
                     {kind.detail}
                   </span>
                   {kind.available ? (
-                    <Button aria-label={`Start ${kind.kind}…`} onClick={() => acts.ask({ type: 'start', kind: kind.kind })}>
+                    <Button
+                      aria-label={`Start ${kind.kind}…`}
+                      onClick={() => acts.ask({ type: 'start', kind: kind.kind })}
+                    >
                       Start…
                     </Button>
                   ) : null}

@@ -1,7 +1,7 @@
 import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
 import { type MouseEvent, type ReactNode, useCallback, useEffect, useRef } from 'react';
 import { useRollcall, useWindow } from '../state/context.tsx';
-import { CELL, GRID, ROW, ROW_GROUP } from './parts.tsx';
+import { CELL, gridRole, ROW, ROW_GROUP, rowRole } from './parts.tsx';
 import { type RowKey, useGridKeys } from './useGridKeys.ts';
 
 const ROW_HEIGHT = 28;
@@ -151,11 +151,10 @@ export function Grid<Item extends RowLike>(props: Props<Item>) {
   const stickyIndex = groupIndexes.findLast((index) => index <= start) ?? -1;
 
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: its role, grid, comes with the other attributes
     <div
       className="table"
-      {...GRID}
-      aria-label={props.label}
-      aria-rowcount={rows.length}
+      {...gridRole(props.label, rows.length)}
       onKeyDown={onKeyDown}
       onPointerEnter={() => store.setState({ pointerInList: true })}
       onPointerLeave={() => store.setState({ pointerInList: false })}
@@ -180,13 +179,13 @@ export function Grid<Item extends RowLike>(props: Props<Item>) {
               );
             }
             return (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the grid around it handles the keys of all rows
+              // biome-ignore lint/a11y/noStaticElementInteractions: its role, row, comes with the other attributes
               <div
                 key={item.key}
                 data-row={item.key}
                 className={`row ${props.columns} ${props.rowClass(item)}`}
-                {...ROW}
-                aria-selected={item.key === selected}
-                aria-rowindex={keys.indexOf(item.key) + 1}
+                {...rowRole(keys.indexOf(item.key) + 1, item.key === selected)}
                 tabIndex={item.key === active ? 0 : -1}
                 style={{ transform: `translateY(${virtual.start}px)` }}
                 onClick={() => props.onSelect(item.key)}

@@ -17,7 +17,13 @@ const STATE_SHAPES: Readonly<Record<HostEntry['state'], GlyphName>> = {
 function HostShape({ host }: { readonly host: HostEntry }) {
   if (host.name === 'local' && host.state === 'connected') return <Glyph name="computer" />;
   const trouble = host.state !== 'connected' && host.state !== 'disconnected';
-  return <Glyph name={STATE_SHAPES[host.state]} tone={trouble ? 'suspect' : 'quiet'} turning={STATE_SHAPES[host.state] === 'turn'} />;
+  return (
+    <Glyph
+      name={STATE_SHAPES[host.state]}
+      tone={trouble ? 'suspect' : 'quiet'}
+      turning={STATE_SHAPES[host.state] === 'turn'}
+    />
+  );
 }
 
 /** What is known of a machine, as the tooltip of its line. */

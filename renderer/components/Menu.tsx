@@ -49,7 +49,8 @@ export function Menu({ label, items, point, onPick, onClose }: Props) {
 
   const onKeyDown = (event: KeyboardEvent): void => {
     const entries = [...(menu.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
-    const index = entries.findIndex((entry) => entry === document.activeElement);
+    const focused = document.activeElement;
+    const index = focused instanceof HTMLElement ? entries.indexOf(focused) : -1;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     event.stopPropagation();
     if (event.key === 'Escape' || event.key === 'Tab') {

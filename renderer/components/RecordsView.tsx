@@ -153,7 +153,9 @@ export function RecordsView({ roll, home }: { readonly roll: Roll; readonly home
         <section className="list" aria-label="Stale records">
           {items.length === 0 ? (
             <p className="nothing">
-              {filter === '' ? 'No stale record. Every record names the process it was written for.' : `No record matches “${filter}”.`}
+              {filter === ''
+                ? 'No stale record. Every record names the process it was written for.'
+                : `No record matches “${filter}”.`}
             </p>
           ) : (
             <Grid<RecordItem>

@@ -12,7 +12,8 @@ interface Tag {
 
 /** The one tag of a row: what is wrong with it beside its standing. */
 function tagOf(server: Server): Tag | null {
-  if (server.health === 'unresponsive') return { word: 'unresponsive', why: server.healthDetail ?? 'It does not answer.' };
+  if (server.health === 'unresponsive')
+    return { word: 'unresponsive', why: server.healthDetail ?? 'It does not answer.' };
   return server.growing === null ? null : { word: 'growing', why: server.growing };
 }
 
@@ -54,7 +55,11 @@ export const ServerCells = memo(function ServerCells({ server, phase, gone, age,
   const place = serverPlace(server);
   return (
     <>
-      <StandingCell glyph={server.standing} word={gone ? 'Gone' : standingWord(server.standing)} phase={gone ? null : phase} />
+      <StandingCell
+        glyph={server.standing}
+        word={gone ? 'Gone' : standingWord(server.standing)}
+        phase={gone ? null : phase}
+      />
       <div className="what" {...CELL}>
         <span className="clip kind">{server.kind}</span>
         {place === '' ? null : <span className={place.startsWith(':') ? 'port' : 'port faint'}>{place}</span>}
@@ -65,13 +70,17 @@ export const ServerCells = memo(function ServerCells({ server, phase, gone, age,
             <span>{tag.word}</span>
           </span>
         )}
-        {server.ownUid ? null : <span className="port faint">another user’s</span>}
+        {server.ownUid ? null : <span className="clip second not-own">another user’s</span>}
         {server.directory === null ? null : <Path path={shortenPath(server.directory, home)} />}
       </div>
       <div className="second col-owner" {...CELL} title={owner}>
         {owner}
       </div>
-      <div className={server.busy === 'busy' && live ? 'num second strong' : 'num second'} {...CELL} title={server.busySign}>
+      <div
+        className={server.busy === 'busy' && live ? 'num second strong' : 'num second'}
+        {...CELL}
+        title={server.busySign}
+      >
         {live ? activityWord(server) : NOTHING}
       </div>
       <div className="num second col-cpu" {...CELL}>

@@ -1,5 +1,13 @@
 import type { Server } from '../../app/roll/schema.ts';
-import { clockTime, formatBytes, plural, serverLabel, serverPlace, shortenPath, standingWord } from '../../app/roll/words.ts';
+import {
+  clockTime,
+  formatBytes,
+  plural,
+  serverLabel,
+  serverPlace,
+  shortenPath,
+  standingWord,
+} from '../../app/roll/words.ts';
 import { useActs } from '../state/context.tsx';
 import { serverActs } from '../view/serverActs.ts';
 import { ownerWords, whyQuestion } from '../view/serverItems.ts';
@@ -82,6 +90,17 @@ function KeepRunning({ server }: { readonly server: Server }) {
   );
 }
 
+/** What the one figure leaves out: growth, and shared pages where they make a difference. */
+function memoryNotes(server: Server): readonly string[] {
+  const resident = formatBytes(server.rssBytes).text;
+  return [
+    ...(server.growing === null ? [] : [server.growing]),
+    ...(resident === formatBytes(server.memoryBytes).text
+      ? []
+      : [`${resident} resident, with shared pages counted in each process.`]),
+  ];
+}
+
 /** Everything that is known of one server, each claim with its reason. */
 export function ServerDetails({ server, home, now, phase }: Props) {
   const acts = useActs();
@@ -91,7 +110,13 @@ export function ServerDetails({ server, home, now, phase }: Props) {
   return (
     <>
       <DetailHead
-        shape={phase === null ? <Glyph name={server.standing} tone={server.standing} /> : <Glyph name="turn" tone="busy" turning />}
+        shape={
+          phase === null ? (
+            <Glyph name={server.standing} tone={server.standing} />
+          ) : (
+            <Glyph name="turn" tone="busy" turning />
+          )
+        }
         name={
           <>
             {server.kind} <span className="port">{place}</span>
@@ -117,9 +142,11 @@ export function ServerDetails({ server, home, now, phase }: Props) {
       />
       <Why server={server} />
       <Section title="Memory" figure={memory}>
-        <p className="note">
-          {server.growing ?? `${formatBytes(server.rssBytes).text} resident, shared pages counted in each process.`}
-        </p>
+        {memoryNotes(server).map((note) => (
+          <p className="note" key={note}>
+            {note}
+          </p>
+        ))}
       </Section>
       <Section title="Processes" figure={`${memory} together`}>
         <ProcessTree processes={server.processes} />
@@ -130,13 +157,20 @@ export function ServerDetails({ server, home, now, phase }: Props) {
       <Section title="About">
         <Facts
           facts={[
-            ['Owner', server.owner === null || server.owner.pid === null ? ownerWords(server) : `${ownerWords(server)}, PID ${server.owner.pid}`],
+            [
+              'Owner',
+              server.owner === null || server.owner.pid === null
+                ? ownerWords(server)
+                : `${ownerWords(server)}, PID ${server.owner.pid}`,
+            ],
             ['Health', server.healthDetail ?? HEALTH_WORDS[server.health]],
             ['Activity', server.busySign],
             ['Started', clockTime(server.startedAt, now)],
             ['Version', server.version ?? '–'],
             ['Program', server.executable ?? '–'],
-            ...(server.supervised === null ? [] : [['Record', shortenPath(server.supervised.recordPath, home)] as const]),
+            ...(server.supervised === null
+              ? []
+              : [['Record', shortenPath(server.supervised.recordPath, home)] as const]),
           ]}
         />
       </Section>

@@ -11,14 +11,14 @@ import {
   type RollItem,
   SERVER_COLUMNS,
   type ServerColumn,
-  serverItems,
   type Sort,
+  serverItems,
 } from '../view/serverItems.ts';
 import { phases } from '../view/strips.ts';
 import { Footer } from './Footer.tsx';
 import { Grid, type Point } from './Grid.tsx';
 import { Menu } from './Menu.tsx';
-import { COLUMN_HEAD, ROW } from './parts.tsx';
+import { columnRole, ROW } from './parts.tsx';
 import { LeftoverCells, ServerCells } from './ServerCells.tsx';
 import type { RowKey } from './useGridKeys.ts';
 import { useHeld, waitingWords } from './useHeld.ts';
@@ -40,7 +40,7 @@ function Heads({ sort, onSort }: { readonly sort: Sort; readonly onSort: (sort: 
         const chosen = column === sort.column;
         const direction = sort.descending ? 'descending' : 'ascending';
         return (
-          <div key={column} className={HEADS[column].classes} {...COLUMN_HEAD} aria-sort={chosen ? direction : 'none'}>
+          <div key={column} className={HEADS[column].classes} {...columnRole(chosen ? direction : 'none')}>
             <button
               type="button"
               tabIndex={-1}
@@ -108,10 +108,12 @@ export function ServersView({ roll, home }: { readonly roll: Roll; readonly home
 
   const onRowKey = (item: Row, what: Exclude<RowKey, 'enter'>, point: Point): void => {
     if (list.gone.has(item.key)) return;
-    if (what === 'menu') return setMenu({ item, point });
-    if (item.type === 'leftover') return acts.openLeftover(item.leftover, what === 'end' ? 'reap' : 'copy-pid');
-    const end = item.server.standing === 'supervised' ? 'stop' : 'reap';
-    acts.openServer(item.server, what === 'end' ? end : what === 'open' ? 'open' : 'copy-url');
+    if (what === 'menu') setMenu({ item, point });
+    else if (item.type === 'leftover') acts.openLeftover(item.leftover, what === 'end' ? 'reap' : 'copy-pid');
+    else {
+      const end = item.server.standing === 'supervised' ? 'stop' : 'reap';
+      acts.openServer(item.server, what === 'end' ? end : what === 'open' ? 'open' : 'copy-url');
+    }
   };
 
   const servers = list.items.filter((item) => item.type === 'server').length;
@@ -136,7 +138,11 @@ export function ServersView({ roll, home }: { readonly roll: Roll; readonly home
       ) : (
         <p className="nothing">
           {filter === ''
-            ? `No server on ${host ?? 'any host'}. ${plural(hosts.reduce((sum, entry) => sum + entry.counted, 0), 'process', 'processes')} looked at.`
+            ? `No server on ${host ?? 'any host'}. ${plural(
+                hosts.reduce((sum, entry) => sum + entry.counted, 0),
+                'process',
+                'processes',
+              )} looked at.`
             : `No server matches “${filter}”.`}
         </p>
       )}

@@ -99,7 +99,12 @@ export function SettingsView({ roll, home }: { readonly roll: Roll; readonly hom
           </Line>
         </Group>
         <Group title="Data">
-          <PathLine label="State" path={settings.statePath} home={home} note="Records, audit, logs, records moved aside" />
+          <PathLine
+            label="State"
+            path={settings.statePath}
+            home={home}
+            note="Records, audit, logs, records moved aside"
+          />
           {(info?.dataFolders ?? [])
             .filter((folder) => folder.path !== settings.statePath)
             .map((folder) => (

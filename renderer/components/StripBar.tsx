@@ -111,7 +111,10 @@ export function StripBar({ roll }: { readonly roll: Roll }) {
   const host = useWindow((state) => state.host);
   const [turned, setTurned] = useState<string | null>(null);
   const all = strips(roll, host);
-  const index = Math.max(0, all.findIndex((strip) => strip.key === turned));
+  const index = Math.max(
+    0,
+    all.findIndex((strip) => strip.key === turned),
+  );
   const strip = all[index];
   if (strip === undefined) return null;
   const others = all.length - 1;

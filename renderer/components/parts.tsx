@@ -3,11 +3,23 @@ import { type ComponentProps, type ReactNode, useEffect, useState } from 'react'
 import { columnAgeParts, formatBytes, pathHead, pathTail } from '../../app/roll/words.ts';
 
 /** Roles of a virtualised grid, whose rows are positioned one by one and therefore cannot be table elements. */
-export const GRID = { role: 'grid' } as const;
 export const ROW_GROUP = { role: 'rowgroup' } as const;
 export const ROW = { role: 'row' } as const;
 export const CELL = { role: 'gridcell' } as const;
 export const COLUMN_HEAD = { role: 'columnheader' } as const;
+
+export function gridRole(label: string, rows: number) {
+  return { role: 'grid', 'aria-label': label, 'aria-rowcount': rows } as const;
+}
+
+/** `index` counts from 1. */
+export function rowRole(index: number, selected: boolean) {
+  return { role: 'row', 'aria-rowindex': index, 'aria-selected': selected } as const;
+}
+
+export function columnRole(sort: 'ascending' | 'descending' | 'none') {
+  return { role: 'columnheader', 'aria-sort': sort } as const;
+}
 
 /** Bytes with the unit in its own slot, so that digits line up. */
 export function Bytes({ value }: { readonly value: number }) {

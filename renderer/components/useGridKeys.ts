@@ -75,7 +75,8 @@ export function useGridKeys(request: Request): (event: KeyboardEvent) => void {
       request.onRowKey(active, what);
       return;
     }
-    if (command || event.key.length !== 1 || event.key === '/' || (event.key === ' ' && typed.current.text === '')) return;
+    if (command || event.key.length !== 1 || event.key === '/' || (event.key === ' ' && typed.current.text === ''))
+      return;
     typed.current = typeLetter(typed.current, event.key, Date.now());
     const found = findTyped(request.names(), typed.current.text, index);
     const key = keys[found];

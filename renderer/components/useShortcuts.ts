@@ -22,7 +22,7 @@ export function shortcut(event: Chord, typing: boolean): Shortcut | null {
 export function useShortcuts(filterField: RefObject<HTMLInputElement | null>): void {
   const { store, acts } = useRollcall();
   useEffect(() => {
-    const escape = (): void => {
+    const stepBack = (): void => {
       const state = store.getState();
       if (state.filter !== '') store.setState({ filter: '' });
       else if (state.problem !== null) acts.complain(null);
@@ -40,7 +40,7 @@ export function useShortcuts(filterField: RefObject<HTMLInputElement | null>): v
         filterField.current?.select();
       } else if (meaning === 'look') acts.look();
       else if (meaning === 'settings') acts.show('settings');
-      else if (meaning === 'escape') escape();
+      else if (meaning === 'escape') stepBack();
       else {
         const tab = VIEWS[meaning.tab];
         if (tab !== undefined) acts.show(tab.view);

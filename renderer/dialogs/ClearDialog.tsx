@@ -28,7 +28,9 @@ export function ClearDialog({ records, home }: Props) {
     }
     if ([...ended.values()].every((result) => result.ok)) acts.closeDialog();
   };
-  const failures: readonly Failure[] = [...(results?.values() ?? [])].flatMap((result) => (result.ok ? [] : [result.failure]));
+  const failures: readonly Failure[] = [...(results?.values() ?? [])].flatMap((result) =>
+    result.ok ? [] : [result.failure],
+  );
   return (
     <DialogShell
       title={`Move ${things} aside?`}
@@ -59,12 +61,18 @@ export function ClearDialog({ records, home }: Props) {
                 <Path path={shortenPath(record.path, home)} />
               </span>
               <span className="faint">{record.verdict}</span>
-              {result === undefined ? <span /> : <Glyph name={result.ok ? 'check' : 'fault'} tone={result.ok ? 'supervised' : 'suspect'} />}
+              {result === undefined ? (
+                <span />
+              ) : (
+                <Glyph name={result.ok ? 'check' : 'fault'} tone={result.ok ? 'supervised' : 'suspect'} />
+              )}
             </li>
           );
         })}
       </ul>
-      <Consequences lines={['0 signals: no process is touched', 'The files are kept, so each can be put back by hand']} />
+      <Consequences
+        lines={['0 signals: no process is touched', 'The files are kept, so each can be put back by hand']}
+      />
       {failures.map((failure) => (
         <FailureNote key={failure.message} failure={failure} />
       ))}

@@ -16,7 +16,16 @@ interface Props {
 }
 
 /** A modal question: Escape is Cancel, the safe answer has the focus, the middle scrolls. */
-export function DialogShell({ title, lead, wide = false, alert = false, onClose, top = null, children, footer }: Props) {
+export function DialogShell({
+  title,
+  lead,
+  wide = false,
+  alert = false,
+  onClose,
+  top = null,
+  children,
+  footer,
+}: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {

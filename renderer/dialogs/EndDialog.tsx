@@ -11,10 +11,14 @@ import { useRun } from './useRun.ts';
 export function endConsequences(server: Server, act: 'stop' | 'restart'): readonly string[] {
   const count = server.processes.length;
   const end = count === 1 ? 'ends' : 'end';
-  const clients = server.clients?.map((client) => `${client.label}, loses its ${plural(client.connections, 'connection')}`) ?? [
-    'Whether somebody is connected is unknown: its connections could not be read',
-  ];
-  const busy = { busy: `It is interrupted at work: ${server.busySign}`, idle: 'Nothing is interrupted: it is idle', unknown: `Whether it is busy is unknown: ${server.busySign}` };
+  const clients = server.clients?.map(
+    (client) => `${client.label}, loses its ${plural(client.connections, 'connection')}`,
+  ) ?? ['Whether somebody is connected is unknown: its connections could not be read'];
+  const busy = {
+    busy: `It is interrupted at work: ${server.busySign}`,
+    idle: 'Nothing is interrupted: it is idle',
+    unknown: `Whether it is busy is unknown: ${server.busySign}`,
+  };
   return [
     busy[server.busy],
     ...(clients.length === 0 ? ['0 clients are connected'] : clients),

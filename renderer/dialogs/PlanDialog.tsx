@@ -71,7 +71,9 @@ export function PlanDialog() {
   const run = useRun();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const plan = looked.state === 'ready' ? looked.plan : null;
-  const chosen = new Set((plan?.rows ?? []).filter((row) => notInPlan(row) === null && !left.has(row.id)).map((row) => row.id));
+  const chosen = new Set(
+    (plan?.rows ?? []).filter((row) => notInPlan(row) === null && !left.has(row.id)).map((row) => row.id),
+  );
   const sums = plan === null ? null : planSums(plan, chosen);
   const things = sums === null ? '' : leakedThings(sums, '');
   const results = run.result?.results ?? run.task?.results ?? [];
@@ -108,7 +110,9 @@ export function PlanDialog() {
       top={plan === null || sums === null || plan.rows.length === 0 ? null : <Sums sums={sums} busy={plan.busy} />}
       footer={
         <>
-          <span className="note">{run.state === 'idle' && chosen.size > 0 ? 'KILL follows if TERM is ignored.' : ''}</span>
+          <span className="note">
+            {run.state === 'idle' && chosen.size > 0 ? 'KILL follows if TERM is ignored.' : ''}
+          </span>
           <Button data-first onClick={acts.closeDialog}>
             {run.state === 'idle' ? 'Cancel' : 'Close'}
           </Button>

@@ -27,8 +27,27 @@ function stepResult(row: PlanRow, step: Step, results: readonly ReapResult[]): R
   return results.find((result) => result.pid === step.pid && (result.id === null || result.id === row.id)) ?? null;
 }
 
+/** The name as rows write it: the kind strong, its place light. */
+function PlanName({ label }: { readonly label: string }) {
+  const space = label.indexOf(' ');
+  if (space < 0) return <b>{label}</b>;
+  return (
+    <b>
+      {label.slice(0, space)} <span className="port">{label.slice(space + 1)}</span>
+    </b>
+  );
+}
+
 /** How a row stands: what came of it, else the phase it is in, else nothing. */
-function RowState({ row, task, results }: { readonly row: PlanRow; readonly task: Task | null; readonly results: readonly ReapResult[] }) {
+function RowState({
+  row,
+  task,
+  results,
+}: {
+  readonly row: PlanRow;
+  readonly task: Task | null;
+  readonly results: readonly ReapResult[];
+}) {
   const own = results.filter((result) => result.id === row.id);
   const worst = own.find((result) => result.outcome !== 'gone') ?? own[0];
   const progress = task?.rows.find((entry) => entry.id === row.id);
@@ -52,14 +71,20 @@ function Box({ row, props }: { readonly row: PlanRow; readonly props: Props }) {
   }
   if (!props.chosen.has(row.id)) return <Glyph name="dash" tone="quiet" />;
   const outcome =
-    results.find((result) => result.id === row.id)?.outcome ?? task?.rows.find((entry) => entry.id === row.id)?.outcome ?? null;
+    results.find((result) => result.id === row.id)?.outcome ??
+    task?.rows.find((entry) => entry.id === row.id)?.outcome ??
+    null;
   return outcome === null ? <Glyph name="turn" tone="busy" turning /> : <span />;
 }
 
 /** The plan, row by row: each server with its processes in the order in which they end; later, what came of each. */
 export function PlanRows(props: Props) {
   const { plan, task, results } = props;
-  const numbers = new Map(plan.rows.flatMap((row) => row.steps.map((step) => [row.id, step.pid] as const)).map(([id, pid], index) => [`${id} ${pid}`, index + 1]));
+  const numbers = new Map(
+    plan.rows
+      .flatMap((row) => row.steps.map((step) => [row.id, step.pid] as const))
+      .map(([id, pid], index) => [`${id} ${pid}`, index + 1]),
+  );
   return (
     <div className="plan">
       {plan.rows.map((row) => {
@@ -70,9 +95,12 @@ export function PlanRows(props: Props) {
           <div key={row.id} className={props.chosen.has(row.id) ? 'plan-block' : 'plan-block left-out'}>
             <div className="plan-server">
               <Box row={row} props={props} />
-              <span className="what">
-                <Glyph name={row.standing === 'leftover' ? 'leaked' : row.standing} tone={row.standing === 'leftover' ? 'leaked' : row.standing} />
-                <b>{withoutHost(row.label)}</b>
+              <span className="what plan-what">
+                <Glyph
+                  name={row.standing === 'leftover' ? 'leaked' : row.standing}
+                  tone={row.standing === 'leftover' ? 'leaked' : row.standing}
+                />
+                <PlanName label={withoutHost(row.label)} />
                 <span className="clip second">
                   on {row.host}
                   {owner}
@@ -97,7 +125,10 @@ export function PlanRows(props: Props) {
                 <div key={step.pid} className="plan-process">
                   <span className="plan-number">{numbers.get(`${row.id} ${step.pid}`)}</span>
                   <span className="clip" title={step.command}>
-                    {step.name} <span className="faint">{step.command.slice(step.command.indexOf(' ') + 1 || step.command.length)}</span>
+                    {step.name}{' '}
+                    <span className="faint">
+                      {step.command.slice(step.command.indexOf(' ') + 1 || step.command.length)}
+                    </span>
                   </span>
                   <span className="plan-pid">{step.pid}</span>
                   <span className="num">

@@ -62,7 +62,11 @@ export function ReapDialog({ id, label, why }: Props) {
   const forbidden = row !== null && row.refusal !== null && !row.needsForce;
   const needsForce = row?.needsForce ?? false;
   const reap = async (): Promise<void> => {
-    const answer = await run.start({ command: 'reap', targets: [id], confirmed: true, force: needsForce && named }, 'reap', [id]);
+    const answer = await run.start(
+      { command: 'reap', targets: [id], confirmed: true, force: needsForce && named },
+      'reap',
+      [id],
+    );
     if (answer.ok && allGone(answer.results)) acts.closeDialog();
   };
   const bad = run.result?.results.filter((result) => result.outcome !== 'gone') ?? [];
@@ -88,7 +92,9 @@ export function ReapDialog({ id, label, why }: Props) {
     >
       {looked.state === 'looking' ? <p className="note">Looking at every process that would end…</p> : null}
       {looked.state === 'failed' ? <FailureNote failure={looked.failure} /> : null}
-      {looked.state === 'ready' && row === null ? <p className="note">It is gone already. Nothing is left to reap.</p> : null}
+      {looked.state === 'ready' && row === null ? (
+        <p className="note">It is gone already. Nothing is left to reap.</p>
+      ) : null}
       {row === null ? null : (
         <>
           <Consequences lines={consequences(row)} />

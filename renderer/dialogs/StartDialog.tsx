@@ -128,7 +128,14 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
           </label>
           <div className="field-row">
             <div className="field">
-              <input id={folderId} type="text" value={folder} disabled={running} spellCheck={false} onChange={(event) => setFolder(event.target.value)} />
+              <input
+                id={folderId}
+                type="text"
+                value={folder}
+                disabled={running}
+                spellCheck={false}
+                onChange={(event) => setFolder(event.target.value)}
+              />
             </div>
             <Button disabled={running} onClick={() => void choose()}>
               Choose…
@@ -155,7 +162,12 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
             {badPort ? <p className="field-problem">A port is a number from 1 to 65535.</p> : null}
           </div>
         </div>
-        <CheckBox checked={keepRunning} disabled={running} onChange={setKeepRunning} label="Keep running when Rollcall quits">
+        <CheckBox
+          checked={keepRunning}
+          disabled={running}
+          onChange={setKeepRunning}
+          label="Keep running when Rollcall quits"
+        >
           <span>Keep running when Rollcall quits</span>
         </CheckBox>
       </form>

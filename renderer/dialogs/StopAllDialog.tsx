@@ -42,7 +42,11 @@ export function StopAllDialog({ servers }: { readonly servers: readonly Server[]
   return (
     <DialogShell
       title={servers.length === 0 ? 'Nothing to stop' : `Stop ${things}?`}
-      lead={servers.length === 0 ? 'Rollcall supervises no server here.' : `${formatBytes(memoryOf(servers)).text} freed, ${busy.length} busy.`}
+      lead={
+        servers.length === 0
+          ? 'Rollcall supervises no server here.'
+          : `${formatBytes(memoryOf(servers)).text} freed, ${busy.length} busy.`
+      }
       alert
       onClose={acts.closeDialog}
       footer={

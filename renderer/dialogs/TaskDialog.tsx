@@ -15,8 +15,12 @@ function Rows({ task }: { readonly task: Task }) {
         return (
           <div className="plan-block" key={`${row.id ?? ''} ${row.label}`}>
             <div className="task-row">
-              <span className="what">
-                {row.outcome === null && task.state === 'running' ? <Glyph name="turn" tone="busy" turning /> : <Glyph name="dash" tone="quiet" />}
+              <span className="what plan-what">
+                {row.outcome === null && task.state === 'running' ? (
+                  <Glyph name="turn" tone="busy" turning />
+                ) : (
+                  <Glyph name="dash" tone="quiet" />
+                )}
                 <b className="clip">{row.label}</b>
               </span>
               {row.outcome === null ? <span className="second">{row.phase}</span> : <Outcome outcome={row.outcome} />}

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
+import { useState } from 'react';
 import type { Failure } from '../../app/roll/commands.ts';
 import type { ReapResult } from '../../app/roll/schema.ts';
 import { Glyph } from '../components/Glyph.tsx';
-import { useState } from 'react';
 import { Button } from '../components/parts.tsx';
 
 interface CheckBoxProps {
@@ -79,7 +79,10 @@ export function Outcome({ outcome }: { readonly outcome: ReapResult['outcome'] }
   const gone = outcome === 'gone';
   return (
     <span className={gone ? 'outcome' : 'outcome outcome-bad'}>
-      <Glyph name={gone ? 'check' : outcome === 'refused' ? 'shield' : 'fault'} tone={gone ? 'supervised' : 'suspect'} />
+      <Glyph
+        name={gone ? 'check' : outcome === 'refused' ? 'shield' : 'fault'}
+        tone={gone ? 'supervised' : 'suspect'}
+      />
       {OUTCOME_WORDS[outcome]}
     </span>
   );

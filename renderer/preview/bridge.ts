@@ -1,4 +1,12 @@
-import type { Bridge, PushName, PushPayload, RequestName, RequestPayload, RequestResult, Show } from '../../app/roll/channels.ts';
+import type {
+  Bridge,
+  PushName,
+  PushPayload,
+  RequestName,
+  RequestPayload,
+  RequestResult,
+  Show,
+} from '../../app/roll/channels.ts';
 import type { Command, CommandResult, Plan } from '../../app/roll/commands.ts';
 import type { ReapResult, Roll } from '../../app/roll/schema.ts';
 import { leakedTotals, leftoverName, rowName } from '../../app/roll/words.ts';
@@ -31,7 +39,9 @@ export function planOf(roll: Roll, targets: 'leaked' | readonly string[]): Plan 
       memoryBytes: server.memoryBytes,
       refusal: server.reap.allowed === 'no' || server.reap.allowed === 'force' ? server.reap.why : null,
       needsForce: server.reap.allowed === 'force',
-      consequences: (server.clients ?? []).map((client) => `${client.label}, loses its ${client.connections} connections`),
+      consequences: (server.clients ?? []).map(
+        (client) => `${client.label}, loses its ${client.connections} connections`,
+      ),
       steps: server.processes.map((process) => ({
         pid: process.pid,
         name: process.name,
@@ -50,7 +60,15 @@ export function planOf(roll: Roll, targets: 'leaked' | readonly string[]): Plan 
       refusal: null,
       needsForce: false,
       consequences: [],
-      steps: [{ pid: leftover.pid, name: leftover.name, command: leftover.command, memoryBytes: leftover.rssBytes, how: 'TERM' }],
+      steps: [
+        {
+          pid: leftover.pid,
+          name: leftover.name,
+          command: leftover.command,
+          memoryBytes: leftover.rssBytes,
+          how: 'TERM',
+        },
+      ],
     })),
   ];
   return {

@@ -7,14 +7,19 @@ import { emptyRoll, exampleRoll, localRoll } from './rolls.ts';
 
 declare global {
   interface Window {
-    preview?: { readonly bridge: FakeBridge; readonly store: WindowStore; readonly roll: ReturnType<typeof exampleRoll> };
+    preview?: {
+      readonly bridge: FakeBridge;
+      readonly store: WindowStore;
+      readonly roll: ReturnType<typeof exampleRoll>;
+    };
   }
 }
 
 const query = new URLSearchParams(location.search);
 const theme = query.get('theme');
 if (theme !== null) document.documentElement.dataset['theme'] = theme;
-const make = { example: exampleRoll, local: localRoll, empty: emptyRoll }[query.get('roll') ?? 'example'] ?? exampleRoll;
+const make =
+  { example: exampleRoll, local: localRoll, empty: emptyRoll }[query.get('roll') ?? 'example'] ?? exampleRoll;
 const roll = make();
 const bridge = fakeBridge(roll);
 const root = document.getElementById('root');

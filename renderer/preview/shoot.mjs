@@ -1,6 +1,7 @@
 /**
  * Takes pictures of the window over example rolls. Development only:
- * `node renderer/preview/shoot.mjs FOLDER [NAME…]`, with CHROMIUM naming a browser (default /usr/bin/chromium).
+ * `node renderer/preview/shoot.mjs FOLDER [NAME…]`, with CHROMIUM naming a browser (default /usr/bin/chromium) and
+ * QUICK=1 for two looks of each instead of four.
  */
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,14 +21,27 @@ const server = await preview({ ...common, build: { outDir }, preview: { host: '1
 const address = server.httpServer.address();
 const url = `http://127.0.0.1:${address.port}/`;
 
-const key = (...keys) => async (page) => {
-  for (const one of keys) await page.keyboard.press(one);
-};
+const LOOKS = [
+  ['light', 1180, 760],
+  ['dark', 900, 600],
+  ['dark', 1180, 760],
+  ['light', 900, 600],
+].slice(0, process.env['QUICK'] === '1' ? 2 : 4);
+
+const key =
+  (...keys) =>
+  async (page) => {
+    for (const one of keys) await page.keyboard.press(one);
+  };
 const click = (name) => (page) => page.getByRole('button', { name, exact: true }).click();
+const inDialog = (name) => (page) =>
+  page.getByRole('dialog').or(page.getByRole('alertdialog')).getByRole('button', { name, exact: true }).click();
 const row = (text) => (page) => page.getByRole('row').filter({ hasText: text }).first().click();
-const steps = (...all) => async (page) => {
-  for (const step of all) await step(page);
-};
+const steps =
+  (...all) =>
+  async (page) => {
+    for (const step of all) await step(page);
+  };
 
 /** A task as the supervisor would show it, half way or at its end. */
 const task = (state) => (page) =>
@@ -63,7 +77,10 @@ const task = (state) => (page) =>
               outcome: index === 2 && bad ? 'survived' : 'gone',
               verdict: index === 2 && bad ? 'same' : 'gone',
               signals: [`SIGTERM ${process.pid}`],
-              message: index === 2 && bad ? `PID ${process.pid} is still there after KILL. Look at it with ps.` : 'It is gone.',
+              message:
+                index === 2 && bad
+                  ? `PID ${process.pid} is still there after KILL. Look at it with ps.`
+                  : 'It is gone.',
               freedBytes: process.rssBytes,
             })),
           ),
@@ -100,7 +117,7 @@ const shots = {
   supervised: { act: steps(row(':4096'), row('ledger'), settle) },
   menu: { act: steps(row('handbook'), key('Shift+F10')) },
   plan: { act: click('Review…') },
-  'reap-progress': { act: steps(click('Review…'), slow, click('Reap 3 servers'), task('running')) },
+  'reap-progress': { act: steps(click('Review…'), slow, inDialog('Reap 3 servers'), task('running')) },
   'strip-running': { act: steps(task('running'), settle) },
   'strip-failed': { act: steps(task('failed'), settle) },
   results: { act: steps(task('failed'), click('Show results')) },
@@ -108,7 +125,7 @@ const shots = {
   'reap-forced': { act: steps(row('handbook'), key('Delete')) },
   stop: { act: steps(row('ledger'), key('Delete')) },
   start: { act: click('Start server…') },
-  'start-failed': { act: steps(failStart, click('Start server…'), click('Start opencode')) },
+  'start-failed': { act: steps(failStart, click('Start server…'), inDialog('Start opencode')) },
   records: { act: steps(key('Control+2'), row('service.json'), settle) },
   clear: { act: steps(key('Control+2'), (page) => page.getByRole('button', { name: /^Move \d+ aside…$/u }).click()) },
   timeline: { act: steps(key('Control+3'), row('Refused'), settle) },
@@ -121,39 +138,35 @@ let problems = 0;
 try {
   for (const [name, shot] of Object.entries(shots)) {
     if (names.length > 0 && !names.includes(name)) continue;
-    for (const theme of ['light', 'dark']) {
-      for (const [width, height] of [
-        [1180, 760],
-        [900, 600],
-      ]) {
-        const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme });
-        page.on('console', (message) => {
-          if (message.type() !== 'error' && message.type() !== 'warning') return;
-          problems += 1;
-          console.error(`${name}: ${message.text()}`);
-        });
-        page.on('pageerror', (error) => {
-          problems += 1;
-          console.error(`${name}: ${error.message}`);
-        });
-        await page.clock.setFixedTime(new Date(2026, 10, 30, 14, 32, 6));
-        await page.goto(`${url}?roll=${shot.roll ?? 'example'}&theme=${theme}`);
-        await page.locator('.window').waitFor();
-        await shot.act(page);
-        await page.waitForTimeout(250);
-        const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-        if (sideways) {
-          problems += 1;
-          console.error(`${name} ${theme} ${width}: scrolls sideways`);
-        }
-        await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
-        await page.close();
+    for (const [theme, width, height] of LOOKS) {
+      const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme });
+      page.on('console', (message) => {
+        // A browser asks every site for an icon; the preview has none.
+        if (!['error', 'warning'].includes(message.type()) || message.location().url.endsWith('/favicon.ico')) return;
+        problems += 1;
+        console.error(`${name}: ${message.text()}`);
+      });
+      page.on('pageerror', (error) => {
+        problems += 1;
+        console.error(`${name}: ${error.message}`);
+      });
+      await page.clock.setFixedTime(new Date(2026, 10, 30, 14, 32, 6));
+      await page.goto(`${url}?roll=${shot.roll ?? 'example'}&theme=${theme}`);
+      await page.locator('.window').waitFor();
+      await shot.act(page);
+      await page.waitForTimeout(250);
+      const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      if (sideways) {
+        problems += 1;
+        console.error(`${name} ${theme} ${width}: scrolls sideways`);
       }
+      await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
+      await page.close();
     }
   }
 } finally {
   await browser.close();
   await server.close();
 }
-console.log(problems === 0 ? `Pictures are in ${folder}.` : `${problems} problems.`);
+process.stdout.write(problems === 0 ? `Pictures are in ${folder}.\n` : `${problems} problems.\n`);
 process.exitCode = problems === 0 ? 0 : 1;

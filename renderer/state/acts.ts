@@ -93,8 +93,7 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
 
   return {
     run,
-    plan: (targets) =>
-      tryRequest('plan.get', { targets: targets === 'leaked' ? 'leaked' : [...targets] }),
+    plan: (targets) => tryRequest('plan.get', { targets: targets === 'leaked' ? 'leaked' : [...targets] }),
     async readLog(server) {
       const answer = await tryRequest('log.read', { server });
       if (!('code' in answer)) return answer;
@@ -130,7 +129,12 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
         permission.allowed === 'no' ? complain(refused(permission.why)) : ask(dialog);
       switch (act) {
         case 'reap':
-          return unless(server.reap, { type: 'reap', id: server.id, label: rowName(server), why: against(server.reap) });
+          return unless(server.reap, {
+            type: 'reap',
+            id: server.id,
+            label: rowName(server),
+            why: against(server.reap),
+          });
         case 'stop':
         case 'restart':
           return unless(server[act], { type: 'end', act, server });
@@ -176,23 +180,28 @@ export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
   const server = place.server === null ? null : findServer(state, place.server);
   switch (place.dialog) {
     case 'none':
-      return;
+      break;
     case 'plan-leaked':
-      return acts.ask({ type: 'plan' });
+      acts.ask({ type: 'plan' });
+      break;
     case 'plan-server': {
-      if (server !== null) return acts.openServer(server, 'reap');
       const leftover = state.roll?.leftovers.find((row) => row.id === place.server);
-      return leftover === undefined ? undefined : acts.openLeftover(leftover, 'reap');
+      if (server !== null) acts.openServer(server, 'reap');
+      else if (leftover !== undefined) acts.openLeftover(leftover, 'reap');
+      break;
     }
     case 'start':
-      return acts.ask({ type: 'start', kind: place.kind });
+      acts.ask({ type: 'start', kind: place.kind });
+      break;
     case 'stop-server':
-      return server === null ? undefined : acts.openServer(server, 'stop');
+      if (server !== null) acts.openServer(server, 'stop');
+      break;
     case 'stop-all':
-      return acts.ask({
+      acts.ask({
         type: 'stop-all',
         servers: state.roll?.servers.filter((row) => row.host === 'local' && row.stop.allowed !== 'no') ?? [],
       });
+      break;
   }
 }
 

@@ -16,9 +16,9 @@ describe('structural sharing', () => {
     changed.cpuPercent = 99.9;
     next.version += 1;
     const shared = share(before, next);
-    expect(shared.servers.filter((server, index) => server !== before.servers[index]).map((server) => server.id)).toEqual([
-      changed.id,
-    ]);
+    expect(
+      shared.servers.filter((server, index) => server !== before.servers[index]).map((server) => server.id),
+    ).toEqual([changed.id]);
     expect(shared.servers[3]?.cpuPercent).toBe(99.9);
     expect(shared.servers[3]?.checks).toBe(before.servers[3]?.checks);
     expect(shared.hosts).toBe(before.hosts);
@@ -46,7 +46,7 @@ describe('structural sharing', () => {
     expect(share<readonly number[]>([1, 2], [1])).toEqual([1]);
   });
 
-  test('a thousand servers are shared within a frame', () => {
+  test('sharing a thousand servers costs less than the copy that brought them over', () => {
     const roll = exampleRoll();
     const first = roll.servers[0];
     if (first === undefined) throw new Error('the example has no server');
@@ -55,10 +55,15 @@ describe('structural sharing', () => {
       id: index.toString(16).padStart(16, '0'),
     }));
     const next = structuredClone(roll);
-    share(roll, next);
-    const started = performance.now();
-    share(roll, next);
-    // A frame is 16 ms; doubled, because tests share their cores.
-    expect(performance.now() - started).toBeLessThan(32);
+    const best = (work: () => void): number => {
+      const times = Array.from({ length: 8 }, () => {
+        const started = performance.now();
+        work();
+        return performance.now() - started;
+      });
+      return Math.min(...times);
+    };
+    // A ratio in one run, because tests share their cores with others.
+    expect(best(() => share(roll, next)) / best(() => structuredClone(next))).toBeLessThan(1);
   });
 });

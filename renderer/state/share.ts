@@ -3,45 +3,64 @@
  * server changed.
  */
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+type JsonObject = Record<string, unknown>;
+
+function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function idOf(value: unknown): string | null {
-  return isRecord(value) && typeof value['id'] === 'string' ? value['id'] : null;
+function idOf(value: unknown): unknown {
+  return isObject(value) ? value['id'] : undefined;
 }
+
+/** What an item is compared with: the one of its id, which mostly still stands in its place. */
+function counterparts(before: readonly unknown[]): (item: unknown, index: number) => unknown {
+  let byId: Map<unknown, unknown> | null = null;
+  return (item, index) => {
+    const inPlace = before[index];
+    const id = idOf(item);
+    if (id === undefined || idOf(inPlace) === id) return inPlace;
+    byId ??= new Map(before.map((other) => [idOf(other), other]));
+    return byId.get(id);
+  };
+}
+
+// Nothing is copied before the first difference is found: most of a roll is equal to the one before.
 
 function shareArray(before: readonly unknown[], next: readonly unknown[]): readonly unknown[] {
-  const byId = new Map<string, unknown>();
-  for (const item of before) {
-    const id = idOf(item);
-    if (id !== null) byId.set(id, item);
+  const counterpart = counterparts(before);
+  let copy: unknown[] | null = next.length === before.length ? null : [];
+  for (let index = 0; index < next.length; index += 1) {
+    const item = shareUnknown(counterpart(next[index], index), next[index]);
+    if (copy === null && item !== before[index]) copy = before.slice(0, index);
+    copy?.push(item);
   }
-  const shared = next.map((item, index) => {
-    const id = idOf(item);
-    return shareUnknown(id === null ? before[index] : byId.get(id), item);
-  });
-  const same = shared.length === before.length && shared.every((item, index) => item === before[index]);
-  return same ? before : shared;
+  return copy ?? before;
 }
 
-function shareRecord(before: Record<string, unknown>, next: Record<string, unknown>): Record<string, unknown> {
-  const keys = Object.keys(next);
-  const shared: Record<string, unknown> = {};
-  let same = keys.length === Object.keys(before).length;
-  for (const key of keys) {
-    const value = shareUnknown(before[key], next[key]);
-    shared[key] = value;
-    if (value !== before[key] || !(key in before)) same = false;
+function shareObject(before: JsonObject, next: JsonObject): JsonObject {
+  let same = true;
+  let count = 0;
+  for (const key in next) {
+    count += 1;
+    if (next[key] !== before[key] || !(key in before)) {
+      const value = shareUnknown(before[key], next[key]);
+      if (value !== before[key] || !(key in before)) {
+        same = false;
+        break;
+      }
+    }
   }
-  return same ? before : shared;
+  if (same && count === Object.keys(before).length) return before;
+  const copy: JsonObject = {};
+  for (const key in next) copy[key] = shareUnknown(before[key], next[key]);
+  return copy;
 }
 
 function shareUnknown(before: unknown, next: unknown): unknown {
-  if (Object.is(before, next)) return before;
-  if (Array.isArray(before) && Array.isArray(next)) return shareArray(before, next);
-  if (isRecord(before) && isRecord(next)) return shareRecord(before, next);
-  return next;
+  if (before === next || typeof next !== 'object' || next === null) return next;
+  if (Array.isArray(next)) return Array.isArray(before) ? shareArray(before, next) : next;
+  return isObject(before) && isObject(next) ? shareObject(before, next) : next;
 }
 
 /**

@@ -72,7 +72,10 @@ function announce(state: WindowState, roll: Roll): Pick<WindowState, 'announceme
   const leaks = roll.alerts.filter((alert) => alert.level === 'leak');
   const fresh = leaks.filter((alert) => alert.servers.some((id) => !state.announced.has(id)));
   const announced = new Set(leaks.flatMap((alert) => alert.servers));
-  return { announcement: fresh.length > 0 ? fresh.map((alert) => alert.title).join('. ') : state.announcement, announced };
+  return {
+    announcement: fresh.length > 0 ? fresh.map((alert) => alert.title).join('. ') : state.announcement,
+    announced,
+  };
 }
 
 /** Takes a roll in, unless a newer one of the same run is already shown. */

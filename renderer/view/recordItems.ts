@@ -21,7 +21,9 @@ export function recordKey(record: Pick<RecordEntry, 'host' | 'path'>): string {
 }
 
 function matches(record: RecordEntry, filter: string): boolean {
-  const all = [record.verdict, record.source, record.path, record.host, record.detail, String(record.pid ?? '')].join(' ');
+  const all = [record.verdict, record.source, record.path, record.host, record.detail, String(record.pid ?? '')].join(
+    ' ',
+  );
   return filter
     .trim()
     .toLowerCase()

@@ -53,13 +53,17 @@ export interface ListRequest {
 
 /** Who a server runs for, as its column says it. */
 export function ownerWords(server: Pick<Server, 'owner' | 'standing'>): string {
-  if (server.owner === null) return server.standing === 'service' || server.standing === 'supervised' ? '–' : 'not found';
+  if (server.owner === null)
+    return server.standing === 'service' || server.standing === 'supervised' ? '–' : 'not found';
   return server.owner.alive ? server.owner.label : `was ${server.owner.label}`;
 }
 
 function contains(texts: readonly (string | null)[], filter: string): boolean {
   const wanted = filter.trim().toLowerCase().split(/\s+/u);
-  const all = texts.filter((text) => text !== null).join(' ').toLowerCase();
+  const all = texts
+    .filter((text) => text !== null)
+    .join(' ')
+    .toLowerCase();
   return wanted.every((word) => all.includes(word));
 }
 
@@ -156,7 +160,7 @@ export function serverItems(request: ListRequest): readonly RollItem[] {
     const leftovers = roll.leftovers
       .filter((leftover) => leftover.host === host.name && (filter === '' || leftoverMatches(leftover, filter)))
       .sort((a, b) => b.rssBytes - a.rssBytes || compareText(a.id, b.id));
-    if (hosts.length > 1 && (servers.length > 0 || filter === '')) {
+    if (hosts.length > 1 && servers.length > 0) {
       items.push({
         type: 'group',
         key: `host ${host.name}`,
@@ -202,5 +206,5 @@ export function footerWords(roll: Roll, host: string | null, shown: number, filt
 
 /** The question in a heading of the details: why it has the standing it has. */
 export function whyQuestion(standing: Standing): string {
-  return `Why is this ${standing}?`;
+  return `Why is this ${standing === 'service' ? 'a service' : standing}?`;
 }

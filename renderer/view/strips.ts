@@ -21,7 +21,9 @@ function taskRank(task: Task, now: number): number {
 function coveredByReap(alert: Alert, roll: Roll): boolean {
   if (alert.level !== 'leak') return false;
   const underWay = new Set(
-    roll.tasks.filter((task) => task.act === 'reap' && task.state === 'running').flatMap((task) => task.rows.map((row) => row.id)),
+    roll.tasks
+      .filter((task) => task.act === 'reap' && task.state === 'running')
+      .flatMap((task) => task.rows.map((row) => row.id)),
   );
   return alert.servers.length > 0 && alert.servers.every((id) => underWay.has(id));
 }
@@ -34,7 +36,9 @@ export function strips(roll: Roll, host: string | null): readonly Strip[] {
   const now = Date.parse(roll.takenAt);
   const hostOf = new Map(roll.servers.map((server) => [server.id, server.host]));
   const onHost = (alert: Alert): boolean =>
-    host === null || alert.servers.length === 0 || alert.servers.some((id) => hostOf.get(id) === undefined || hostOf.get(id) === host);
+    host === null ||
+    alert.servers.length === 0 ||
+    alert.servers.some((id) => hostOf.get(id) === undefined || hostOf.get(id) === host);
   const ranked: { rank: number; strip: Strip }[] = [];
   for (const task of roll.tasks) {
     if (task.act !== 'reap' && task.state === 'done') continue;

@@ -1,0 +1,262 @@
+import { describe, expect, test } from 'vitest';
+import type { Roll, Task } from '../../app/roll/schema.ts';
+import { moveIndex, rowKey } from '../components/useGridKeys.ts';
+import { shortcut } from '../components/useShortcuts.ts';
+import { exampleRoll, HOME, localRoll } from '../preview/rolls.ts';
+import { holdOrder } from './hold.ts';
+import { treeLines } from './processTree.ts';
+import { recordItems } from './recordItems.ts';
+import { buttonActs, leftoverActs, serverActs } from './serverActs.ts';
+import { itemNames, nextSort, type RollItem, type Sort, serverItems } from './serverItems.ts';
+import { phases, strips, taskOf } from './strips.ts';
+import { timelineItems } from './timelineItems.ts';
+import { findTyped, typeLetter } from './typeahead.ts';
+
+const NATURAL: Sort = { column: 'standing', descending: true };
+
+function items(roll: Roll, more: { host?: string; filter?: string; sort?: Sort } = {}): readonly RollItem[] {
+  return serverItems({
+    roll,
+    host: more.host ?? null,
+    filter: more.filter ?? '',
+    sort: more.sort ?? NATURAL,
+    home: HOME,
+    now: Date.parse(roll.takenAt),
+  });
+}
+
+function names(list: readonly RollItem[]): readonly string[] {
+  return list.map((item) => (item.type === 'group' ? `[${item.title}]` : (itemNames(item, HOME)[0] ?? '')));
+}
+
+describe('the servers list', () => {
+  test('hosts stand in the order of the sidebar; inside leaked, suspect, then by memory', () => {
+    expect(names(items(exampleRoll()))).toEqual([
+      '[local]',
+      'opencode :34801',
+      'codex :41877',
+      'opencode :14200',
+      'opencode :4096',
+      'opencode :4100',
+      't3 :3773',
+      'codex stdio',
+      '[build-01]',
+      'opencode :4096',
+      't3 :3773',
+      'opencode :39115',
+      'opencode :4180',
+      '[gpu-rack]',
+      'opencode :4096',
+      'codex socket',
+      '[studio-mac]',
+      'opencode :4096',
+      't3 :3773',
+      'codex stdio',
+    ]);
+  });
+
+  test('a group’s figure adds up, and a host that does not answer says as of when', () => {
+    const groups = items(exampleRoll()).filter((item) => item.type === 'group');
+    expect(groups.map((group) => group.figure)).toEqual([
+      '7 servers, 3.70 GB',
+      '4 servers, 3.64 GB',
+      '2 servers, 782 MB',
+      '3 servers, 632 MB',
+    ]);
+    expect(groups[3]?.note).toBe('reconnecting, shown as of 14:31:20');
+    expect(items(exampleRoll()).filter((item) => item.type === 'server' && item.past)).toHaveLength(3);
+  });
+
+  test('one host needs no head of its own; its leftovers come last, under theirs', () => {
+    expect(names(items(localRoll())).slice(-3)).toEqual(['codex stdio', '[Leftovers]', 'node']);
+    expect(names(items(exampleRoll(), { host: 'gpu-rack' }))).toEqual(['opencode :4096', 'codex socket']);
+  });
+
+  test('every word of the filter must match, in any order, PIDs included', () => {
+    expect(names(items(exampleRoll(), { filter: 'zed parser' }))).toEqual(['[local]', 'codex stdio']);
+    expect(names(items(exampleRoll(), { filter: '41207' }))).toEqual(['[local]', 'opencode :34801']);
+    expect(items(exampleRoll(), { filter: 'nothing like it' })).toEqual([]);
+  });
+
+  test('a chosen column decides, and equals keep the natural order', () => {
+    const byCpu = items(exampleRoll(), { host: 'local', sort: { column: 'cpu', descending: true } });
+    expect(names(byCpu).slice(0, 3)).toEqual(['opencode :4096', 'codex stdio', 't3 :3773']);
+    const oldest = items(exampleRoll(), { host: 'local', sort: { column: 'age', descending: true } });
+    expect(names(oldest)[0]).toBe('opencode :4100');
+    expect(nextSort(NATURAL, 'memory')).toEqual({ column: 'memory', descending: true });
+    expect(nextSort({ column: 'memory', descending: true }, 'memory')).toEqual({ column: 'memory', descending: false });
+    expect(nextSort(NATURAL, 'server')).toEqual({ column: 'server', descending: false });
+  });
+});
+
+describe('nothing moves under the hand', () => {
+  const list = (...keys: string[]) => keys.map((key) => ({ key, text: key }));
+
+  test('a new order and new rows wait while the list is held; content is renewed at once', () => {
+    const fresh = [{ key: 'c', text: 'new' }, ...list('x', 'a', 'b')];
+    const held = holdOrder(list('a', 'b', 'c'), fresh, true);
+    expect(held.items.map((item) => item.key)).toEqual(['a', 'b', 'c']);
+    expect(held.items[2]?.text).toBe('new');
+    expect(held.waiting).toBe(1);
+    expect(holdOrder(held.items, fresh, false)).toEqual({ items: fresh, gone: new Set(), waiting: 0 });
+  });
+
+  test('a row that goes keeps its place, so that the next one does not slide under the pointer', () => {
+    const held = holdOrder(list('a', 'b', 'c'), list('a', 'c'), true);
+    expect(held.items.map((item) => item.key)).toEqual(['a', 'b', 'c']);
+    expect([...held.gone]).toEqual(['b']);
+    expect([...holdOrder(held.items, list('a', 'c'), true).gone]).toEqual(['b']);
+  });
+
+  test('an empty list is filled even while it is held', () => {
+    expect(holdOrder([], list('a'), true).items).toHaveLength(1);
+  });
+});
+
+describe('the keyboard', () => {
+  test('typing two letters finds a row from the current one on, by name or folder', () => {
+    const rows = items(exampleRoll()).filter((item) => item.type !== 'group');
+    const all = rows.map((item) => itemNames(item, HOME));
+    expect(findTyped(all, 'c', 0)).toBe(-1);
+    expect(findTyped(all, 'co', 0)).toBe(1);
+    expect(findTyped(all, 'CO', 2)).toBe(6);
+    expect(findTyped(all, 'kest', 0)).toBe(2);
+    expect(findTyped(all, 'zz', 0)).toBe(-1);
+    expect(findTyped([], 'co', -1)).toBe(-1);
+    expect(typeLetter({ text: 'c', at: 1000 }, 'o', 1500).text).toBe('co');
+    expect(typeLetter({ text: 'c', at: 1000 }, 'o', 2500).text).toBe('o');
+  });
+
+  test('arrows, Home, End and pages stay within the list', () => {
+    expect(moveIndex('ArrowDown', 4, 5, 3)).toBe(4);
+    expect(moveIndex('ArrowUp', 0, 5, 3)).toBe(0);
+    expect(moveIndex('ArrowDown', -1, 5, 3)).toBe(0);
+    expect(moveIndex('End', 0, 5, 3)).toBe(4);
+    expect(moveIndex('PageUp', 2, 5, 3)).toBe(0);
+    expect(moveIndex('ArrowDown', 0, 0, 3)).toBeNull();
+    expect(moveIndex('a', 0, 5, 3)).toBeNull();
+  });
+
+  test('keys of a row and of the window mean one thing each', () => {
+    const chord = (key: string, more: Partial<Parameters<typeof rowKey>[0]> = {}) => ({
+      key,
+      ctrlKey: false,
+      metaKey: false,
+      shiftKey: false,
+      altKey: false,
+      ...more,
+    });
+    expect(rowKey(chord('Delete'))).toBe('end');
+    expect(rowKey(chord('o', { ctrlKey: true }))).toBe('open');
+    expect(rowKey(chord('c', { metaKey: true }))).toBe('copy');
+    expect(rowKey(chord('c'))).toBeNull();
+    expect(rowKey(chord('F10'))).toBeNull();
+    expect(rowKey(chord('F10', { shiftKey: true }))).toBe('menu');
+    expect(shortcut(chord('/'), false)).toBe('filter');
+    expect(shortcut(chord('/'), true)).toBeNull();
+    expect(shortcut(chord('3', { ctrlKey: true }), true)).toEqual({ tab: 2 });
+    expect(shortcut(chord(',', { ctrlKey: true }), false)).toBe('settings');
+    expect(shortcut(chord('r', { ctrlKey: true }), false)).toBe('look');
+    expect(shortcut(chord('r'), false)).toBeNull();
+  });
+});
+
+describe('what can be done with a row', () => {
+  test('a refused act stays, with its sentence; buttons are at most three', () => {
+    const roll = localRoll();
+    const foreign = roll.servers.find((server) => !server.ownUid);
+    const supervised = roll.servers.find((server) => server.standing === 'supervised');
+    if (foreign === undefined || supervised === undefined) throw new Error('the example lacks a row');
+    expect(serverActs(foreign)[0]).toEqual({
+      act: 'reap',
+      label: 'Reap…',
+      refusal: 'It belongs to another user, so Rollcall never signals it.',
+    });
+    expect(buttonActs(serverActs(supervised)).map((item) => item.act)).toEqual(['stop', 'restart', 'open']);
+    expect(serverActs(supervised).map((item) => item.act)).not.toContain('reap');
+    const stdio = roll.servers.find((server) => server.transport === 'stdio');
+    if (stdio === undefined) throw new Error('the example has no stdio server');
+    expect(serverActs(stdio).find((item) => item.act === 'copy-url')?.refusal).toContain('codex stdio');
+    expect(leftoverActs(roll.leftovers[0] ?? (undefined as never))[0]?.act).toBe('reap');
+  });
+
+  test('branches of the process tree end where the last child is', () => {
+    const [server] = exampleRoll().servers;
+    expect(treeLines(server?.processes ?? []).map((line) => [line.process.name, line.last, line.args])).toEqual([
+      ['opencode', true, 'serve --port 34801'],
+      ['rust-analyzer', false, ''],
+      ['node', false, 'mcp-github --stdio'],
+      ['node', true, 'mcp-notes --stdio'],
+    ]);
+  });
+});
+
+describe('strips', () => {
+  const task = (more: Partial<Task>): Task => ({
+    id: 't',
+    act: 'reap',
+    title: 'Reaping',
+    startedAt: exampleRoll().takenAt,
+    endedAt: null,
+    state: 'running',
+    message: '',
+    rows: [],
+    results: [],
+    ...more,
+  });
+  const kinds = (roll: Roll): readonly string[] => strips(roll, null).map((strip) => strip.key);
+
+  test('the worst comes first, and what a reap deals with is not told twice', () => {
+    const roll = exampleRoll();
+    const leaked = roll.alerts[0]?.servers ?? [];
+    roll.alerts.push({ id: 'f', level: 'fault', title: '', detail: '', act: 'none', servers: [] });
+    expect(kinds(roll)).toEqual(['alert f', 'alert leaks']);
+    roll.tasks.push(task({ rows: leaked.map((id) => ({ id, label: '', phase: 'TERM', outcome: null })) }));
+    expect(kinds(roll)).toEqual(['task t', 'alert f']);
+    expect([...phases(roll)]).toEqual(leaked.map((id) => [id, 'TERM']));
+  });
+
+  test('a good result stands first for a while, then a new leak is the worse news', () => {
+    const roll = exampleRoll();
+    const at = (ms: number): string => new Date(Date.parse(roll.takenAt) - ms).toISOString();
+    roll.tasks = [task({ state: 'done', endedAt: at(1000) })];
+    expect(kinds(roll)).toEqual(['task t', 'alert leaks']);
+    roll.tasks = [task({ state: 'done', endedAt: at(60_000) })];
+    expect(kinds(roll)).toEqual(['alert leaks', 'task t']);
+    roll.tasks = [task({ state: 'failed', endedAt: at(60_000) })];
+    expect(kinds(roll)).toEqual(['task t', 'alert leaks']);
+    roll.tasks = [task({ act: 'stop', state: 'done', endedAt: at(1000) })];
+    expect(kinds(roll)).toEqual(['alert leaks']);
+  });
+
+  test('an act’s own task is found among those that were there before', () => {
+    const rows = [{ id: 'a', label: '', phase: '', outcome: null }];
+    const tasks = [task({ id: 'old', rows }), task({ id: 'other', rows: [] }), task({ id: 'new', rows })];
+    expect(taskOf(tasks, 'reap', new Set(['old']), ['a'])?.id).toBe('new');
+    expect(taskOf(tasks, 'reap', new Set(['old', 'new']), ['a'])).toBeNull();
+    expect(taskOf(tasks, 'stop', new Set(), ['a'])).toBeNull();
+  });
+});
+
+test('records: stale ones first, kept ones under their own head', () => {
+  const list = recordItems(exampleRoll(), null, '').map((item) =>
+    item.type === 'group' ? `[${item.title}]` : `${item.record.verdict} ${item.record.source}`,
+  );
+  expect(list).toEqual(['thread opencode', 'reused t3', 'gone rollcall', '[Kept]', 'unknown opencode']);
+  expect(recordItems(exampleRoll(), 'local', '')).toHaveLength(2);
+  expect(recordItems(exampleRoll(), null, 'postgres')).toHaveLength(1);
+});
+
+test('timeline: newest first, a head per day, and equal entries keep keys of their own', () => {
+  const roll = exampleRoll();
+  const now = Date.parse(roll.takenAt);
+  const first = roll.timeline[0];
+  if (first === undefined) throw new Error('the example has no entry');
+  const before = timelineItems(roll, null, '', now);
+  expect(before.flatMap((item) => (item.type === 'group' ? [item.title] : []))).toEqual(['Today', 'Yesterday']);
+  expect(before[1]).toMatchObject({ entry: { subject: 'Reaped opencode :39902' } });
+  roll.timeline.push({ ...first });
+  const keys = timelineItems(roll, null, '', now).map((item) => item.key);
+  expect(new Set(keys).size).toBe(before.length + 1);
+  for (const item of before) expect(keys).toContain(item.key);
+});
