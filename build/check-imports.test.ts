@@ -42,6 +42,7 @@ const forbidden: [file: string, text: string, why: RegExp][] = [
   ['app/a.ts', "import { jsx } from 'react/jsx-runtime';\njsx;", /app never imports react/],
   ['app/guard/a.ts', "import '../../main/index.ts';", /app may not import main/],
   ['app/guard/a.ts', "import '../../renderer/app.tsx';", /app may not import renderer/],
+  ['main/a.ts', "import '../e2e/support/dbus.ts';", /main may not import e2e/],
   ['main/a.ts', "import type { P } from '../renderer/app.tsx';", /main may not import renderer/],
   ['main/a.ts', "import { useState } from 'react';\nuseState;", /main never imports react/],
 ];
@@ -65,6 +66,8 @@ test('what the directions allow passes', () => {
       'app/cli/index.ts': "import '../supervisor/core.ts';",
       'main/index.ts': "import { app } from 'electron';\nimport '../app/supervisor/core.ts';\napp;",
       'renderer/main.tsx': "import { create } from 'zustand';\nimport { a } from '../app/roll/schema.ts';\ncreate; a;",
+      'app/cli/version.ts': "import about from '../../package.json' with { type: 'json' };\nabout;",
+      'main/tray.test.ts': "import '../e2e/support/dbus.ts';",
       'e2e/x.spec.ts': "import '../app/supervisor/core.ts';",
     }),
   ).toEqual([]);

@@ -105,7 +105,7 @@ async function endToEnd(env) {
   await runner(
     'End-to-end tests',
     tool('@playwright', 'test', 'cli.js'),
-    ['test', `--reporter=list,${path.join(root, 'build', 'count-playwright.mjs')}`],
+    ['test', '--config=e2e', `--reporter=list,${path.join(root, 'build', 'count-playwright.mjs')}`],
     { ...env, ...display.env, ELECTRON_OVERRIDE_DIST_PATH: runtime.dist },
   );
 }
