@@ -39,7 +39,8 @@ const localStub: Plugin = {
 
 beforeAll(async () => {
   bundles = mkdtempSync(join(tmpdir(), 'rollcall-cli-'));
-  program = join(bundles, 'cli.mjs');
+  program = join(bundles, 'out', 'cli.mjs');
+  writeFileSync(join(bundles, 'package.json'), '{"name":"rollcall","version":"4.5.6"}');
   await build({
     entryPoints: ['app/cli/index.ts'],
     outfile: program,
@@ -157,7 +158,7 @@ test('help and version come at once and touch nothing', async () => {
   expect(help).toMatchObject({ code: 0, err: '' });
   expect(help.out).toContain('\n  reap ');
   expect((await rollcall('reap', '--help')).out).toContain('Usage: rollcall reap');
-  expect((await rollcall('--version')).out).toMatch(/^rollcall \d+\.\d+\.\d+\n$/u);
+  expect((await rollcall('--version')).out).toBe('rollcall 4.5.6\n');
   expect(readdirSync(folder)).toEqual([]);
   // Loading every verb with its schemas takes far longer than that; a loaded machine slows both alike.
   expect(took).toBeLessThan(4 * bare + 100);

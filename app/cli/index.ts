@@ -4,7 +4,7 @@ import { type Context, DONE, type ExitCode, FAILED, USAGE, UsageError } from './
 import { parseCommandLine } from './parse.ts';
 import { terminalIo } from './terminal-io.ts';
 import { helpFor, helpForAll } from './verbs.ts';
-import { VERSION } from './version.ts';
+import { programVersion } from './version.ts';
 
 /** How long an acting verb waits for another command, in milliseconds. */
 const WAIT_MS = 10_000;
@@ -12,7 +12,7 @@ const WAIT_MS = 10_000;
 async function main(words: readonly string[]): Promise<ExitCode> {
   const parsed = parseCommandLine(words);
   const io = terminalIo(parsed.kind === 'verb' && parsed.args.has('watch'));
-  if (parsed.kind === 'version') await io.out(`rollcall ${VERSION}\n`);
+  if (parsed.kind === 'version') await io.out(`rollcall ${programVersion()}\n`);
   if (parsed.kind === 'help') await io.out(parsed.verb === null ? helpForAll() : helpFor(parsed.verb));
   if (parsed.kind !== 'verb') return DONE;
   const { resolvePaths } = await import('../config/paths.ts');
@@ -31,7 +31,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
         controlSocket: paths.controlSocket,
         writerLock: paths.writerLock,
         runtimeDir: paths.runtimeDir,
-        version: VERSION,
+        version: programVersion(),
         waitMs: WAIT_MS,
         say: io.say,
         async openLocal(localMode, lock) {
