@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { spawnApp } from './support/app.ts';
+import { spawnApp, whenServing } from './support/app.ts';
 import { roll, server } from './support/fixture-roll.ts';
 import { ended, eventually, lives, marked, startMarked, startStranger } from './support/processes.ts';
 import { expect, test, windowOf } from './support/test.ts';
@@ -110,8 +110,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       bus,
       roll: roll({ servers: [server(1, 'supervised')] }),
     });
-    await eventually(() => expect(readdirSync(join(folders.runtime, 'rollcall')).length).toBe(1));
-    await new Promise((done) => setTimeout(done, 500));
+    await whenServing(folders);
     const exit = ended(child);
     child.kill(signal);
     expect(await exit).toEqual({ code: 0, signal: null });
@@ -157,43 +156,37 @@ test("E9 a second launch shows the first one's window, says so, and exits 0 with
 
 test('E4 after SIGKILL the next launch starts at once', async ({ folders, mark, bus }) => {
   const first = await spawnApp({ folders, mark, bus, roll: roll() });
-  await eventually(() => expect(readdirSync(join(folders.runtime, 'rollcall')).length).toBe(1));
+  await whenServing(folders);
   first.child.kill('SIGKILL');
   await ended(first.child);
   const second = await spawnApp({ folders, mark, bus, roll: roll() });
-  await new Promise((done) => setTimeout(done, 2_500));
+  await whenServing(folders);
   expect(second.child.exitCode, second.output()).toBeNull();
   const exit = ended(second.child);
   second.child.kill('SIGTERM');
   expect((await exit).code).toBe(0);
 });
 
-test('E4 a SingletonLock of a dead PID, of a stranger or of another host never keeps the app from starting', async ({
-  folders,
-  launch,
-  mark,
-}) => {
-  const stranger = startStranger(mark);
-  const userData = join(folders.state, 'electron');
-  mkdirSync(userData, { mode: 0o700 });
-  for (const target of [`${hostname()}-4194303`, `${hostname()}-${stranger.pid}`, 'another-host-4711']) {
-    symlinkSync(target, join(userData, 'SingletonLock'));
-    const app = await launch({ roll: roll() });
-    let said = '';
-    app.process().stderr?.on('data', (chunk: Buffer) => {
-      said += chunk.toString('utf8');
-    });
-    await windowOf(app);
-    if (target.startsWith('another-host')) {
-      await eventually(() => expect(said).toContain('PID 4711 on host another-host'));
-    } else if (target.endsWith(`-${stranger.pid}`)) {
-      await eventually(() => expect(said).toContain(`names PID ${stranger.pid} of this machine`));
-    }
-    await app.close();
-    rmSync(join(userData, 'SingletonLock'), { force: true });
-  }
-  expect(lives(stranger)).toBe(true);
-});
+for (const [whose, target, said] of [
+  ['a dead PID', () => `${hostname()}-4194303`, null],
+  ['a stranger', (pid: number) => `${hostname()}-${pid}`, 'of this machine, which is not this Rollcall'],
+  ['another host', () => 'another-host-4711', 'names PID 4711 on host another-host'],
+] as const) {
+  test(`E4 a SingletonLock of ${whose} never keeps the app from starting`, async ({ folders, mark, bus }) => {
+    const stranger = startStranger(mark);
+    const userData = join(folders.state, 'electron');
+    mkdirSync(userData, { mode: 0o700 });
+    symlinkSync(target(stranger.pid), join(userData, 'SingletonLock'));
+    const { child, output } = await spawnApp({ folders, mark, bus, roll: roll() });
+    await whenServing(folders);
+    if (said === null) expect(output()).not.toContain('SingletonLock');
+    else expect(output()).toContain(said);
+    const exit = ended(child);
+    child.kill('SIGTERM');
+    expect(await exit).toEqual({ code: 0, signal: null });
+    expect(lives(stranger)).toBe(true);
+  });
+}
 
 test('E4 a state folder that somebody else is in charge of is refused in words, with exit code 1', async ({
   folders,

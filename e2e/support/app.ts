@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { _electron, type ElectronApplication } from '@playwright/test';
 import { build } from 'esbuild';
+import { resolvePaths } from '../../app/config/paths.ts';
+import { connectControl } from '../../app/control/client.ts';
 import type { Roll } from '../../app/roll/schema.ts';
-import { MARK, startMarked } from './processes.ts';
+import { eventually, MARK, startMarked } from './processes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const FIXTURE_APP = join(ROOT, 'out', 'e2e');
@@ -101,13 +103,13 @@ export async function launchSpec(options: LaunchOptions): Promise<{ args: string
     [MARK]: options.mark,
     // Nothing of the machine's own bus: a test without one must find none.
     DBUS_SESSION_BUS_ADDRESS: options.bus ?? `unix:path=${join(folders.root, 'no-bus')}`,
-    ...options.env,
   });
   if (options.roll !== undefined) {
     const file = join(folders.root, 'roll.json');
     writeFileSync(file, JSON.stringify(options.roll));
     env['ROLLCALL_FIXTURE_ROLL'] = file;
   }
+  Object.assign(env, options.env);
   return { args: [options.roll === undefined ? ROOT : FIXTURE_APP, ...(options.args ?? [])], env };
 }
 
@@ -115,6 +117,22 @@ export async function launchSpec(options: LaunchOptions): Promise<{ args: string
 export async function launchApp(options: LaunchOptions): Promise<ElectronApplication> {
   const { args, env } = await launchSpec(options);
   return _electron.launch({ args, env, cwd: ROOT });
+}
+
+/** Waits until the app with these folders answers on its control socket: from then on it quits in order. */
+export async function whenServing(folders: Folders): Promise<void> {
+  const { controlSocket } = resolvePaths({
+    env: { ROLLCALL_STATE_DIR: folders.state, XDG_RUNTIME_DIR: folders.runtime },
+    platform: process.platform,
+    uid: process.getuid?.() ?? null,
+    home: folders.root,
+  });
+  await eventually(async () => {
+    const client = await connectControl(controlSocket, 1_000, { version: 'test' });
+    client.close();
+  }, 30_000);
+  // The signal handlers follow in the same turn as the socket; one more round trip is enough.
+  await new Promise((done) => setTimeout(done, 200));
 }
 
 /** Launches as a shell does, without Playwright: for second launches and for what happens to a plain process. */

@@ -103,7 +103,12 @@ export class TrayIcon {
       if (!at.enabled) throw new Error(`${at.label} is disabled`);
       return at;
     });
-    await this.#call(path, MENU, 'Event', 'isvu', [line.id, 'clicked', new Variant('s', ''), 0]);
+    try {
+      await this.#call(path, MENU, 'Event', 'isvu', [line.id, 'clicked', new Variant('s', ''), 0]);
+    } catch (error) {
+      // An app that quits on this very click takes its icon away before it has answered.
+      if (!(error instanceof Error) || !/without replying/u.test(error.message)) throw error;
+    }
   }
 }
 
