@@ -8,6 +8,8 @@ export const MARK_NAMES = [
   'ROLLCALL_NONCE',
   'npm_lifecycle_event',
   'SSH_CONNECTION',
+  // The command a shell started: `/usr/bin/nohup` for what somebody meant to stay.
+  '_',
 ] as const;
 export type MarkName = (typeof MARK_NAMES)[number];
 

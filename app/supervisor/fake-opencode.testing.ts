@@ -3,7 +3,7 @@
  * endpoints, and can be told to misbehave. It is node under another name, given a script called `serve`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What the fake does, given to it as JSON in `FAKE`. */
@@ -52,30 +52,42 @@ if (fake.silent) { setInterval(() => {}, 1000); } else {
 }
 `;
 
-/** Puts the fake into a folder of its own; servers run there. @returns path of the program */
-export function installFake(folder: string): string {
+/** Puts node under another name into a folder, with a script that its first argument names. @returns the program */
+export function installProgram(folder: string, name: string, subcommand: string, script: string): string {
   mkdirSync(folder, { recursive: true });
-  const program = join(folder, 'opencode');
-  try {
-    linkSync(process.execPath, program);
-  } catch {
-    // Another file system: a copy is as good, only slower.
-    copyFileSync(process.execPath, program);
+  const program = join(folder, name);
+  if (!existsSync(program)) {
+    try {
+      linkSync(process.execPath, program);
+    } catch {
+      // Another file system: a copy is as good, only slower.
+      copyFileSync(process.execPath, program);
+    }
   }
-  writeFileSync(join(folder, 'serve'), SCRIPT);
+  writeFileSync(join(folder, subcommand), script);
   return program;
 }
 
+/** Puts the fake into a folder of its own; servers run there. @returns path of the program */
+export function installFake(folder: string): string {
+  return installProgram(folder, 'opencode', 'serve', SCRIPT);
+}
+
 /** Starts the fake as a child of a launcher that can be killed, so that the server is orphaned as in the field. */
-export function launchUnder(program: string, folder: string, fake: Fake, env: Record<string, string> = {}): ChildProcess {
+export function launchUnder(
+  program: string,
+  folder: string,
+  fake: Fake,
+  args: readonly string[] = ['serve', '--port', '0'],
+): ChildProcess {
   const code = `
     const { spawn } = require('node:child_process');
-    const child = spawn(${JSON.stringify(program)}, ['serve', '--port', '0'], { cwd: ${JSON.stringify(folder)}, stdio: 'ignore', detached: true });
+    const child = spawn(${JSON.stringify(program)}, ${JSON.stringify(args)}, { cwd: ${JSON.stringify(folder)}, stdio: 'ignore', detached: true });
     console.log(child.pid);
     setInterval(() => {}, 1000);
   `;
   return spawn(process.execPath, ['-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...env, FAKE: JSON.stringify(fake) },
+    env: { ...process.env, FAKE: JSON.stringify(fake) },
   });
 }

@@ -12,11 +12,12 @@ import { idOf } from './ids.ts';
 import type { Memory } from './memory.ts';
 import { memoryOf } from './members.ts';
 import { type OwnerSearch, findOwner } from './owner.ts';
+import { programName } from './owner-label.ts';
 import { type PermissionFacts, reapPermission, stopPermission } from './permissions.ts';
 import type { Probes } from './probes.ts';
 import { processRows } from './process-rows.ts';
 import { serviceFact } from './service.ts';
-import { judgeStanding, type OwnerFact } from './standing.ts';
+import { judgeStanding, type OwnerFact, type StandingFacts } from './standing.ts';
 import { type TreeNode, childrenOf, treeBelow } from './tree.ts';
 
 export interface RosterInput {
@@ -144,8 +145,8 @@ function judgeServer(
   const judgement = judgeStanding({
     supervised: record !== null,
     service,
-    owner: elsewhere(search, leader) ?? search.fact,
-    ignoresHangup: leader.ignoresHangup,
+    owner: ownerFact(search, leader, record),
+    detached: detachedFact(leader),
     client: clientFact(clients, ports, group.recognition.transport),
     busy,
     aloneSince: signs.length > 0 ? Math.max(...signs) : leader.startedAt,
@@ -209,10 +210,22 @@ function judgeServer(
   return { row, key, roots, leader, owner: search.process, kind, endpoint, record };
 }
 
-/** A start of Rollcall's that no record here names has a supervisor with other folders; whether it lives is not known. */
-function elsewhere(search: OwnerSearch, leader: ProcessInfo): OwnerFact | null {
-  if (search.fact.state !== 'gone' || nonceOf(leader) === null) return null;
+/** Ours by record; by the nonce alone, a start of Rollcall's whose supervisor has other folders and may live. */
+function ownerFact(search: OwnerSearch, leader: ProcessInfo, record: LiveRecord | null): OwnerFact {
+  if (record !== null) return { state: 'alive', label: 'Rollcall', pid: leader.ppid, fact: 'Rollcall supervises it' };
+  if (search.fact.state !== 'gone' || nonceOf(leader) === null) return search.fact;
   return { state: 'unknown', why: 'a Rollcall started it, but no record here names it: its state folder may be another one' };
+}
+
+/**
+ * nohup makes a process ignore SIGHUP; node takes that back at its start, so the variable in which the shell names the
+ * command it started is evidence as well.
+ */
+function detachedFact(leader: ProcessInfo): StandingFacts['detached'] {
+  if (leader.ignoresHangup === true) return { state: 'yes', fact: 'it ignores the hangup signal, as nohup makes it' };
+  if (programName(leader.marks._ ?? '') === 'nohup') return { state: 'yes', fact: 'it was started through nohup' };
+  if (leader.ignoresHangup === null) return { state: 'unknown', fact: 'its ignored signals could not be read' };
+  return { state: 'no', fact: 'hangup is not ignored' };
 }
 
 function noteOwner(memory: Memory, key: string, search: OwnerSearch, now: number): void {

@@ -8,7 +8,7 @@ const LEAKED: StandingFacts = {
   supervised: false,
   service: { state: 'no', fact: 'no unit, no container, not registered as a daemon' },
   owner: { state: 'gone', label: 'node launcher.js', pid: 4711, endedAt: NOW - 900_000, fact: 'its owner node launcher.js, PID 4711, exited at 11:45:00' },
-  ignoresHangup: false,
+  detached: { state: 'no', fact: 'hangup is not ignored' },
   client: { state: 'none', fact: 'no client connected to :4096' },
   busy: { busy: false, sign: 'no tool child, event stream silent for 5 s' },
   aloneSince: NOW - 900_000,
@@ -24,7 +24,7 @@ describe('the first rule that matches', () => {
     supervised: true,
     service: { state: 'yes', fact: 'it belongs to the unit opencode.service' },
     owner: { state: 'alive', label: 'VS Code', pid: 8812, fact: 'its owner VS Code, PID 8812, is alive' },
-    ignoresHangup: true,
+    detached: { state: 'yes', fact: 'it was started through nohup' },
     client: { state: 'some', count: 2, fact: 'node, PID 50112 is connected to :4096 (2 connections)' },
   };
 
@@ -50,7 +50,7 @@ describe('suspect instead of leaked', () => {
     ['an owner that could not be told', { owner: { state: 'unknown', why: 'its parent is outside' } }, /outside/u],
     ['an identity that is not proved', { unproved: 'its user could not be read' }, /user could not be read/u],
     ['a cgroup that could not be read', { service: { state: 'unknown', fact: 'its cgroup could not be read' } }, /cgroup/u],
-    ['signals that could not be read', { ignoresHangup: null }, /ignored signals/u],
+    ['signals that could not be read', { detached: { state: 'unknown', fact: 'its ignored signals could not be read' } }, /ignored signals/u],
   ])('%s', (_, change, reason) => {
     const judged = judgeStanding({ ...LEAKED, ...change });
     expect(judged.standing).toBe('suspect');

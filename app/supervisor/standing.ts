@@ -36,7 +36,8 @@ export interface StandingFacts {
   /** Why it is a service ("unit opencode.service"); null when it is none, `unknown` when it could not be read. */
   readonly service: { readonly state: 'yes' | 'no' | 'unknown'; readonly fact: string };
   readonly owner: OwnerFact;
-  readonly ignoresHangup: boolean | null;
+  /** Whether somebody meant it to stay when its terminal closes. */
+  readonly detached: { readonly state: 'yes' | 'no' | 'unknown'; readonly fact: string };
   readonly client: ClientFact;
   readonly busy: Busyness;
   /** When the last owner, client or busy sign was seen, else its start; milliseconds since the epoch. */
@@ -87,17 +88,15 @@ function busyCheck({ busy }: StandingFacts): Check {
   return { ...base, result: busy.busy ? 'does-not-hold' : 'holds', fact: busy.sign };
 }
 
+/** A check that denies something holds when that is not so. */
+const DENIED = { yes: 'does-not-hold', no: 'holds', unknown: 'could-not-run' } as const;
+
 function serviceCheck({ service }: StandingFacts): Check {
-  const result = { yes: 'does-not-hold', no: 'holds', unknown: 'could-not-run' } as const;
-  return { check: 'service', label: 'Not a service', result: result[service.state], fact: service.fact };
+  return { check: 'service', label: 'Not a service', result: DENIED[service.state], fact: service.fact };
 }
 
-function detachedCheck({ ignoresHangup }: StandingFacts): Check {
-  const base = { check: 'detached', label: 'Not detached on purpose' } as const;
-  if (ignoresHangup === null) return { ...base, result: 'could-not-run', fact: 'its ignored signals could not be read' };
-  return ignoresHangup
-    ? { ...base, result: 'does-not-hold', fact: 'it ignores the hangup signal, as nohup makes it' }
-    : { ...base, result: 'holds', fact: 'hangup is not ignored' };
+function detachedCheck({ detached }: StandingFacts): Check {
+  return { check: 'detached', label: 'Not detached on purpose', result: DENIED[detached.state], fact: detached.fact };
 }
 
 function graceCheck({ aloneSince, now, graceMs }: StandingFacts): Check {
@@ -138,8 +137,8 @@ function decide(facts: StandingFacts, checks: readonly Check[]): { standing: Sta
   if (facts.supervised) return { standing: 'supervised', first: 'Rollcall started it and its record verifies' };
   if (facts.service.state === 'yes') return { standing: 'service', first: facts.service.fact };
   if (facts.owner.state === 'alive') return { standing: 'owned', first: facts.owner.fact };
-  if (facts.ignoresHangup === true) {
-    return { standing: 'detached', first: 'it ignores the hangup signal, as nohup makes it: somebody meant it to stay' };
+  if (facts.detached.state === 'yes') {
+    return { standing: 'detached', first: `${facts.detached.fact}: somebody meant it to stay` };
   }
   if (checks.some((check) => check.result !== 'holds')) {
     return { standing: 'suspect', first: facts.owner.state === 'gone' ? facts.owner.fact : null };

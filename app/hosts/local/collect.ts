@@ -103,6 +103,12 @@ export class Collector {
     }
     const sockets = this.#connections.read(holders, request.ownPids, this.#table.entries.keys());
     for (const { pid, why } of sockets.gaps) gaps.set(pid, [gaps.get(pid), why].filter(Boolean).join('; '));
+    // A client is shown by its name, so it belongs into the look as well.
+    for (const { peerPid } of sockets.clients) {
+      if (peerPid === null || processes.has(peerPid) || skip.has(peerPid)) continue;
+      const detail = this.#details.read(peerPid, this.#table, clock, false);
+      if (detail !== null) processes.set(peerPid, detail.info);
+    }
 
     return {
       observer: this.#options.observer,
