@@ -8,7 +8,7 @@ import { endWithoutJoining } from './stuck-exit.ts';
 export interface WorkerLookerOptions {
   /** The bundled `look-worker`. */
   readonly workerUrl: URL;
-  /** A whole look takes no longer than this, in milliseconds. */
+  /** A whole look takes no longer than this once a thread is there to take it, in milliseconds. */
   readonly deadlineMs?: number;
   /** A single read that takes longer is taken to block. */
   readonly stallMs?: number;
@@ -16,6 +16,8 @@ export interface WorkerLookerOptions {
 
 const DEADLINE_MS = 2000;
 const STALL_MS = 500;
+/** Loading a thread takes a tenth of a second, on a machine in distress far longer. */
+const START_LIMIT_MS = 15_000;
 const WATCH_MS = 100;
 /** Threads that hang in a read cannot be ended; no more than these are ever left behind. */
 const STUCK_LIMIT = 2;
@@ -30,8 +32,8 @@ interface Skipped {
 
 interface Pending {
   readonly ask: ToWorker;
-  /** Deadline on the monotonic clock. */
-  readonly until: number;
+  /** Deadline on the monotonic clock; null until a thread is there to answer. */
+  until: number | null;
   readonly resolve: (answer: FromWorker) => void;
   readonly reject: (error: Error) => void;
 }
@@ -57,6 +59,8 @@ class WorkerLooker implements Looker {
   #beat = new Int32Array(new SharedArrayBuffer(4 * BEAT.length));
   #lastStep = 0;
   #lastMoved = 0;
+  #startedAt = 0;
+  #ready = false;
   #nextId = 1;
   #watchdog: NodeJS.Timeout | null = null;
   #closed = false;
@@ -104,9 +108,10 @@ class WorkerLooker implements Looker {
     this.#nextId += 1;
     const ask: ToWorker = question.ask === 'look' ? { ...question, id, skip: this.#skips() } : { ...question, id };
     return new Promise<FromWorker>((resolve, reject) => {
-      this.#pending.set(id, { ask, until: performance.now() + this.#options.deadlineMs, resolve, reject });
+      this.#pending.set(id, { ask, until: null, resolve, reject });
       try {
         this.#running().postMessage(ask);
+        if (this.#ready) this.#startDeadlines();
       } catch (error) {
         this.#pending.delete(id);
         reject(error instanceof Error ? error : new LookFailed(String(error)));
@@ -139,11 +144,23 @@ class WorkerLooker implements Looker {
     this.#beat = new Int32Array(shared);
     this.#lastStep = 0;
     this.#lastMoved = performance.now();
+    this.#startedAt = this.#lastMoved;
+    this.#ready = false;
     this.#worker = worker;
     return worker;
   }
 
+  #startDeadlines(): void {
+    const until = performance.now() + this.#options.deadlineMs;
+    for (const pending of this.#pending.values()) pending.until ??= until;
+  }
+
   #answered(answer: FromWorker): void {
+    if (answer.answer === 'ready') {
+      this.#ready = true;
+      this.#startDeadlines();
+      return;
+    }
     const pending = this.#pending.get(answer.id);
     if (pending === undefined) return;
     this.#pending.delete(answer.id);
@@ -192,9 +209,13 @@ class WorkerLooker implements Looker {
     }
     if (now - this.#lastMoved >= this.#options.stallMs) this.#abandon(pid, now);
     for (const [id, { until, reject }] of this.#pending) {
-      if (until > now) continue;
+      if ((until ?? this.#startedAt + START_LIMIT_MS) > now) continue;
       this.#pending.delete(id);
-      reject(new LookFailed(`it took longer than ${this.#options.deadlineMs} ms`));
+      reject(
+        new LookFailed(
+          until === null ? 'the reading thread does not start' : `it took longer than ${this.#options.deadlineMs} ms`,
+        ),
+      );
     }
   }
 
@@ -205,8 +226,9 @@ class WorkerLooker implements Looker {
     this.#worker = null;
     this.#stuck.set(worker, pid);
     endWithoutJoining(() => this.#stuck.size > 0);
-    // It ends by itself once the read returns.
+    // It ends by itself once the read returns. Asking for the end makes Node wait for it, so that is undone.
     void worker.terminate();
+    worker.unref();
     const lastedMs = Math.min(LONGEST_SKIP_MS, (this.#skipped.get(pid)?.lastedMs ?? FIRST_SKIP_MS / 2) * 2);
     this.#skipped.set(pid, { until: now + lastedMs, lastedMs });
     for (const [id, pending] of [...this.#pending]) {

@@ -17,6 +17,8 @@ export type ToWorker =
   | { readonly ask: 'port'; readonly id: number; readonly port: number };
 
 export type FromWorker =
+  /** It has started and can be asked. */
+  | { readonly answer: 'ready' }
   | { readonly answer: 'look'; readonly id: number; readonly look: Look }
   | { readonly answer: 'inspect'; readonly id: number; readonly info: ProcessInfo | null }
   | { readonly answer: 'port'; readonly id: number; readonly holder: ProcessInfo | 'unreadable' | null }

@@ -31,4 +31,5 @@ function answer(asked: ToWorker, from: Collector): FromWorker {
   }
 }
 
+port.postMessage({ answer: 'ready' } satisfies FromWorker);
 port.on('message', (asked: ToWorker) => port.postMessage(answer(asked, collector)));

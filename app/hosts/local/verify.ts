@@ -81,7 +81,7 @@ export class Verifier {
       if (opened?.opened === false && opened.reason === 'absent') return { found: 'absent' };
       const pidfd = opened?.opened === true ? opened.pidfd : null;
       try {
-        const seen = this.#read(pid, pidfd, withArguments || pidfd?.id() === null);
+        const seen = this.#read(pid, pidfd, withArguments || (pidfd?.id() ?? null) === null);
         const exitedMeanwhile = pidfd?.hasExited() === true && seen.found === 'process' && !seen.finished;
         if (!exitedMeanwhile) return seen;
       } finally {

@@ -22,7 +22,9 @@ describe('decodeArgv', () => {
   });
 
   test('gives back any arguments of a program with at least two non-empty ones', () => {
-    const arg = fc.string({ unit: 'binary' }).filter((text) => !text.includes('\0') && text.isWellFormed());
+    const arg = fc
+      .string({ unit: 'binary' })
+      .filter((text) => !text.includes('\0') && Buffer.from(text).toString() === text);
     fc.assert(
       fc.property(
         fc.string({ minLength: 1 }).filter((t) => !t.includes('\0')),

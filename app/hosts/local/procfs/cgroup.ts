@@ -25,7 +25,8 @@ function depth(path: string): number {
 }
 
 /** Folders that container managers put their containers in (Docker, Podman, CRI-O, LXC, Kubernetes, nspawn). */
-const CONTAINER = /(?:^|\/)(?:(?:docker|libpod|crio|cri-containerd|lxc(?:\.payload)?|buildkit)[-/]|lxc\.payload\.|kubepods|machine\.slice\/)/u;
+const CONTAINER =
+  /(?:^|\/)(?:(?:docker|libpod|crio|cri-containerd|lxc(?:\.payload)?|buildkit)[-/]|lxc\.payload\.|kubepods|machine\.slice\/)/u;
 
 /** Whether a cgroup path is a container's. */
 export function isContainerCgroup(path: string): boolean {

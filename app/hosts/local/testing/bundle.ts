@@ -9,7 +9,9 @@ import { afterAll } from 'vitest';
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** Call it at the top of a test file or in a `beforeAll`; the result is removed after the file's tests. */
-export async function bundle(source: { readonly entry: URL } | { readonly code: string; readonly beside: URL }): Promise<URL> {
+export async function bundle(
+  source: { readonly entry: URL } | { readonly code: string; readonly beside: URL },
+): Promise<URL> {
   // Below node_modules, so that what is not bundled resolves as it does from the sources.
   const folder = mkdtempSync(join(ROOT, 'node_modules', '.rollcall-test-'));
   afterAll(() => rm(folder, { recursive: true, force: true }));

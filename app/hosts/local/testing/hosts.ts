@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import type { Host, LookRequest, ProcessInfo } from '../../host.ts';
 import type { ProcessRef } from '../../../identity/identity.ts';
+import type { Host, LookRequest, ProcessInfo } from '../../host.ts';
 import type { Recognise } from '../collect.ts';
 import { createLocalHost, type LocalHostOptions } from '../local-host.ts';
 import { inlineLooker } from '../looker.ts';
@@ -13,7 +13,15 @@ export const SERVER_ARGUMENT = '--rollcall-test-server';
 
 export const recogniseTestServer: Recognise = (process) =>
   process.argv.includes(SERVER_ARGUMENT)
-    ? { kind: 'test', role: 'server', declaredPort: null, transport: 'tcp', registeredService: false, subject: null, helper: false }
+    ? {
+        kind: 'test',
+        role: 'server',
+        declaredPort: null,
+        transport: 'tcp',
+        registeredService: false,
+        subject: null,
+        helper: false,
+      }
     : null;
 
 /** A host for one test, closed after it. */

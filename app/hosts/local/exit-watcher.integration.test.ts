@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+import { bundle } from './testing/bundle.ts';
+import { recordOf, testHost } from './testing/hosts.ts';
+import { python, start, until } from './testing/processes.ts';
+
+const run = promisify(execFile);
+
+test('fifty exits are learned of by event, on one pool thread', async (context) => {
+  const host = await testHost();
+  if (host.signalling.method !== 'pidfd') context.skip('no pidfds here');
+  const brood = python(`
+import os, signal, sys
+children = []
+for i in range(50):
+    child = os.fork()
+    if child == 0: signal.pause()
+    children.append(child)
+print(' '.join(map(str, children)), flush=True)
+for line in sys.stdin:
+    os.kill(int(line), 9); os.waitpid(int(line), 0)
+for child in children:
+    try: os.kill(child, 9)
+    except ProcessLookupError: pass
+`);
+  const pids = (await brood.line()).split(' ').map(Number);
+  const exits = new Map<number, () => void>();
+  for (const pid of pids) host.watchExit(await recordOf(host, pid), () => exits.get(pid)?.());
+
+  // With a thread each the pool of four would be used up, and these reads would wait for an exit.
+  const reads = Promise.all(Array.from({ length: 8 }, () => readFile('/proc/self/stat')));
+  await expect(Promise.race([reads, new Promise((_, fail) => setTimeout(fail, 2000))])).resolves.toHaveLength(8);
+
+  const delays: number[] = [];
+  for (const pid of pids) {
+    const told = new Promise<void>((resolve) => exits.set(pid, resolve));
+    const before = performance.now();
+    brood.tell(String(pid));
+    await told;
+    delays.push(performance.now() - before);
+  }
+  expect(delays).toHaveLength(50);
+  expect(Math.max(...delays)).toBeLessThan(1000);
+});
+
+test('watching and closing, over and over, leaves no descriptor behind', async () => {
+  const sleeper = start('sleep', ['60']);
+  const rounds = async (count: number): Promise<void> => {
+    for (let round = 0; round < count; round += 1) {
+      const host = await testHost();
+      const ref = await recordOf(host, sleeper.pid);
+      const cancel = host.watchExit(ref, () => undefined);
+      host.watchExit(ref, () => undefined);
+      const held = await host.hold(ref);
+      await held.exited(1);
+      held.release();
+      cancel();
+      await host.close();
+    }
+  };
+  await rounds(2);
+  const before = readdirSync('/proc/self/fd').length;
+  await rounds(20);
+  expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before + 2);
+});
+
+let script: URL;
+beforeAll(async () => {
+  script = await bundle({
+    beside: new URL(import.meta.url),
+    code: `
+      import { tmpdir } from 'node:os';
+      import { createLocalHost } from './local-host.ts';
+      import { inlineLooker } from './looker.ts';
+      const host = await createLocalHost({ looker: inlineLooker(() => null), stateDir: tmpdir() });
+      const [how, pid] = process.argv.slice(2);
+      const info = await host.inspect(Number(pid));
+      if (info === null) throw new Error('not there');
+      host.watchExit({ identity: info.identity, evidence: info }, () => undefined);
+      if (how === 'close') await host.close();
+      else if (how === 'exit') process.exit(7);
+      else process.exitCode = 1;
+    `,
+  });
+});
+
+test.each([
+  ['close', 0],
+  ['exit', 7],
+])('a pending watch does not keep a process alive after %s', async (how, code) => {
+  const sleeper = start('sleep', ['60']);
+  const ended = await run(process.execPath, [fileURLToPath(script), how, String(sleeper.pid)], {
+    timeout: 15_000,
+  }).then(
+    () => 0,
+    (error: { code: number | null; killed: boolean }) => (error.killed ? 'hung' : error.code),
+  );
+  expect(ended).toBe(code);
+  await until('the watched one lives on', () => sleeper.child.exitCode === null);
+});
