@@ -12,6 +12,8 @@ export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 /** Sides that run in Node or in Electron's main process, by source and bundle. */
 export const nodeSides = [
   { source: 'main/index.ts', bundle: 'main.js' },
+  // Loaded by the entry, which can then tell what keeps it from loading.
+  { source: 'main/app.ts', bundle: 'app.js' },
   // A sandboxed preload cannot be an ES module.
   { source: 'main/preload.ts', bundle: 'preload.cjs' },
   { source: 'app/hosts/local/look-worker.ts', bundle: 'look-worker.js' },

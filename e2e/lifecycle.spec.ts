@@ -1,6 +1,6 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { spawnApp, whenServing } from './support/app.ts';
 import { roll, server } from './support/fixture-roll.ts';
 import { ended, eventually, lives, marked, startMarked, startStranger } from './support/processes.ts';
@@ -211,6 +211,22 @@ test('E13 a start that fails ends with exit code 1 and the reason', async ({ fol
   });
   expect(await ended(child)).toEqual({ code: 1, signal: null });
   expect(output()).toContain('/nonexistent');
+  await eventually(() => expect(marked(mark)).toEqual([]));
+});
+
+test('E13 a package that is missing ends the start with exit code 1 and its name, not with an error box', async ({
+  folders,
+  mark,
+  bus,
+}) => {
+  const appDir = join(folders.root, 'broken');
+  mkdirSync(appDir);
+  writeFileSync(join(appDir, 'package.json'), JSON.stringify({ name: 'rollcall', type: 'module', main: 'main.js' }));
+  copyFileSync(resolve(import.meta.dirname, '../out/main.js'), join(appDir, 'main.js'));
+  writeFileSync(join(appDir, 'app.js'), "import 'a-package-that-is-missing';\n");
+  const { child, output } = await spawnApp({ folders, mark, bus, appDir });
+  expect(await ended(child)).toEqual({ code: 1, signal: null });
+  expect(output()).toContain('a-package-that-is-missing');
   await eventually(() => expect(marked(mark)).toEqual([]));
 });
 

@@ -58,7 +58,6 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
       void life.quit('person');
       return false;
     },
-    onClosed: () => undefined,
     report,
   });
   const show = (place: Show | null): void => {

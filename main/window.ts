@@ -18,7 +18,6 @@ export interface WindowParts {
   readonly boundsFile: string;
   /** Called when the person closes the window; true lets it close. */
   mayClose(): boolean;
-  onClosed(): void;
   report(text: string): void;
 }
 
@@ -109,7 +108,6 @@ export class RollWindow {
     window.on('closed', () => {
       this.#window = null;
       this.#loaded = false;
-      this.#parts.onClosed();
     });
     window.webContents.on('render-process-gone', (_event, details) => {
       this.#loaded = false;

@@ -88,6 +88,8 @@ export interface LaunchOptions {
   readonly roll?: Roll;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
+  /** Folder of the app to run; the checkout, or the fixture app where a roll is given, when left out. */
+  readonly appDir?: string;
 }
 
 /** Environment and arguments of a launch, for Playwright and for a plain spawn alike. */
@@ -110,13 +112,15 @@ export async function launchSpec(options: LaunchOptions): Promise<{ args: string
     env['ROLLCALL_FIXTURE_ROLL'] = file;
   }
   Object.assign(env, options.env);
-  return { args: [options.roll === undefined ? ROOT : FIXTURE_APP, ...(options.args ?? [])], env };
+  const appDir = options.appDir ?? (options.roll === undefined ? ROOT : FIXTURE_APP);
+  return { args: [appDir, ...(options.args ?? [])], env };
 }
 
 /** Launches through Playwright, which then can look into windows and the main process. */
 export async function launchApp(options: LaunchOptions): Promise<ElectronApplication> {
   const { args, env } = await launchSpec(options);
-  return _electron.launch({ args, env, cwd: ROOT });
+  // Playwright would pin the light scheme otherwise; the app's own theme is to be seen.
+  return _electron.launch({ args, env, cwd: ROOT, colorScheme: null });
 }
 
 /** Waits until the app with these folders answers on its control socket: from then on it quits in order. */

@@ -1,0 +1,8 @@
+/** The app itself, in a bundle of its own so that its entry can tell what keeps it from being loaded. */
+import { openLocalCore } from '../app/supervisor/local-core.ts';
+import { runApp } from './run.ts';
+
+/** @param out absolute folder of the bundles */
+export function start(out: string): Promise<void> {
+  return runApp({ openCore: openLocalCore, out });
+}
