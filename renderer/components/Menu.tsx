@@ -26,14 +26,16 @@ export function Menu({ label, items, point, onPick, onClose }: Props) {
     });
   }, [point]);
 
+  const before = useRef<Element | null>(null);
   useEffect(() => {
-    const before = document.activeElement;
+    before.current = document.activeElement;
     menu.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus();
-    return () => {
-      // A dialog that the menu opened keeps the focus it took.
-      if (before instanceof HTMLElement && document.querySelector('dialog[open]') === null) before.focus();
-    };
   }, []);
+  /** Closes, with the focus where it was: a dialog that is opened next hands it back there. */
+  const close = (): void => {
+    if (before.current instanceof HTMLElement) before.current.focus({ preventScroll: true });
+    onClose();
+  };
 
   useEffect(() => {
     const outside = (event: PointerEvent): void => {
@@ -55,7 +57,7 @@ export function Menu({ label, items, point, onPick, onClose }: Props) {
     event.stopPropagation();
     if (event.key === 'Escape' || event.key === 'Tab') {
       event.preventDefault();
-      onClose();
+      close();
     } else if (step !== undefined) {
       event.preventDefault();
       entries[(index + step + entries.length) % entries.length]?.focus();
@@ -85,7 +87,7 @@ export function Menu({ label, items, point, onPick, onClose }: Props) {
           aria-disabled={item.refusal !== null}
           onClick={() => {
             if (item.refusal !== null) return;
-            onClose();
+            close();
             onPick(item.act);
           }}
         >

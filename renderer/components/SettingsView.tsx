@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Roll } from '../../app/roll/schema.ts';
-import { plural, sentenceAge, shortenPath } from '../../app/roll/words.ts';
+import { sentenceAge, shortenPath } from '../../app/roll/words.ts';
 import { useActs, useWindow } from '../state/context.tsx';
 import { Glyph } from './Glyph.tsx';
 import { Button } from './parts.tsx';
@@ -85,7 +85,11 @@ export function SettingsView({ roll, home }: { readonly roll: Roll; readonly hom
             {info?.quitLabel ?? '–'}
           </Line>
           <Line label="Closing the window">
-            {info === null ? '–' : info.hasTray ? 'Keeps Rollcall in the tray' : 'No tray here, so it quits Rollcall'}
+            {info === null
+              ? '–'
+              : info.hasTray
+                ? 'Keeps Rollcall in the tray'
+                : 'Quits Rollcall, because no tray shows it'}
           </Line>
         </Group>
         <Group title="Safety">
@@ -94,9 +98,15 @@ export function SettingsView({ roll, home }: { readonly roll: Roll; readonly hom
               {way.method === 'pidfd' ? 'process handle' : 'proof before each signal'}
             </Line>
           ))}
-          <Line label="Startable kinds">
-            {roll.startable.filter((kind) => kind.available).length} of {plural(roll.startable.length, 'kind')}
-          </Line>
+        </Group>
+        <Group title="Kinds">
+          {roll.startable.map((kind) => (
+            <Line key={kind.kind} label={kind.kind}>
+              <span className={kind.available ? 'clip' : undefined} title={kind.detail}>
+                {kind.detail}
+              </span>
+            </Line>
+          ))}
         </Group>
         <Group title="Data">
           <PathLine

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 
 interface Props {
   readonly title: string;
@@ -28,13 +28,24 @@ export function DialogShell({
 }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  // A layout effect, because its end still finds the dialog in the page and can hand the focus back.
+  useLayoutEffect(() => {
     const element = dialog.current;
+    const before = document.activeElement;
     element?.showModal();
     element?.querySelector<HTMLElement>('[data-first]')?.focus();
-    // Closing hands the focus back to where it was.
-    return () => element?.close();
+    return () => {
+      element?.close();
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    };
   }, []);
+  useEffect(() => {
+    // A button that had the focus may be gone after its act began; the keyboard must not fall out of the dialog.
+    const element = dialog.current;
+    if (element !== null && !element.contains(document.activeElement)) {
+      element.querySelector<HTMLElement>('[data-first]')?.focus();
+    }
+  });
   return (
     <dialog
       ref={dialog}

@@ -8,7 +8,7 @@ import { DialogShell } from './DialogShell.tsx';
 import { notInPlan, PlanRows } from './PlanRows.tsx';
 import { FailureNote } from './parts.tsx';
 import { usePlan } from './usePlan.ts';
-import { useRun } from './useRun.ts';
+import { type Run, useRun } from './useRun.ts';
 
 export interface PlanSums {
   readonly servers: number;
@@ -54,11 +54,11 @@ function Sums({ sums, busy }: { readonly sums: PlanSums; readonly busy: number }
   );
 }
 
-function lead(state: 'idle' | 'running' | 'ended', results: readonly ReapResult[]): ReactNode {
+function lead(state: Run['state'], results: readonly ReapResult[], message: string | null): ReactNode {
   if (state === 'idle') {
     return 'Processes end in this order. Each is identified again before every signal; one that is not the same any more is skipped.';
   }
-  if (state === 'running') return 'Each process is identified again before every signal.';
+  if (state === 'running') return message ?? 'Each process is identified again before every signal.';
   const gone = results.filter((result) => result.outcome === 'gone');
   const freed = results.reduce((sum, result) => sum + result.freedBytes, 0);
   return `${gone.length} of ${plural(results.length, 'result')} gone, ${formatBytes(freed).text} freed.`;
@@ -76,6 +76,7 @@ export function PlanDialog() {
   );
   const sums = plan === null ? null : planSums(plan, chosen);
   const things = sums === null ? '' : leakedThings(sums, '');
+  const ended = run.task?.rows.filter((row) => row.outcome !== null).length ?? 0;
   const results = run.result?.results ?? run.task?.results ?? [];
 
   const choose = (id: string, take: boolean): void => {
@@ -103,11 +104,20 @@ export function PlanDialog() {
   return (
     <DialogShell
       title={title}
-      lead={plan === null || plan.rows.length === 0 ? undefined : lead(run.state, results)}
+      lead={plan === null || plan.rows.length === 0 ? undefined : lead(run.state, results, run.task?.message || null)}
       wide
       alert
       onClose={acts.closeDialog}
-      top={plan === null || sums === null || plan.rows.length === 0 ? null : <Sums sums={sums} busy={plan.busy} />}
+      top={
+        plan === null || sums === null || plan.rows.length === 0 ? null : (
+          <>
+            <Sums sums={sums} busy={plan.busy} />
+            {run.state === 'running' ? (
+              <progress className="progress" aria-label="Servers ended" value={ended} max={chosen.size} />
+            ) : null}
+          </>
+        )
+      }
       footer={
         <>
           <span className="note">

@@ -1,6 +1,5 @@
 import { useRef } from 'react';
 import type { Task } from '../../app/roll/schema.ts';
-import { formatBytes } from '../../app/roll/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button } from '../components/parts.tsx';
 import { useActs, useWindow } from '../state/context.tsx';
@@ -50,7 +49,6 @@ export function TaskDialog({ id }: { readonly id: string }) {
   const last = useRef(current);
   if (current !== undefined) last.current = current;
   const task = last.current;
-  const freed = task?.results.reduce((sum, result) => sum + result.freedBytes, 0) ?? 0;
   return (
     <DialogShell
       title={task?.title ?? 'Nothing to show'}
@@ -59,7 +57,7 @@ export function TaskDialog({ id }: { readonly id: string }) {
       onClose={acts.closeDialog}
       footer={
         <>
-          <span className="note">{freed > 0 ? `${formatBytes(freed).text} freed.` : ''}</span>
+          <span className="note" />
           <Button data-first onClick={acts.closeDialog}>
             Close
           </Button>

@@ -164,6 +164,18 @@ describe('places that tray and notifications open', () => {
     expect(store.getState().selected.servers).toBe(id);
   });
 
+  test('a place asked for before the first roll is opened when it arrives', async () => {
+    const store = createWindowStore();
+    const bridge = fakeBridge(localRoll());
+    connect(store, createActs(store, bridge), bridge);
+    const suspect = localRoll().servers.find((server) => server.standing === 'suspect')?.id ?? '';
+    bridge.show({ ...PLACE, dialog: 'plan-server', server: suspect });
+    expect(store.getState().dialog).toBeNull();
+    await settle();
+    expect(store.getState().dialog).toMatchObject({ type: 'reap', id: suspect });
+    expect(store.getState().selected.servers).toBe(suspect);
+  });
+
   test('every dialog of the channel opens its question', async () => {
     const { store, bridge } = await open(localRoll());
     const suspect = localRoll().servers.find((server) => server.standing === 'suspect')?.id ?? '';

@@ -1,6 +1,6 @@
 import type { Bridge, RequestName, RequestPayload, RequestResult, Show } from '../../app/roll/channels.ts';
 import type { Command, CommandResult, Failure, Plan } from '../../app/roll/commands.ts';
-import type { Leftover, Permission, RecordEntry, Server } from '../../app/roll/schema.ts';
+import type { Leftover, Permission, RecordEntry, Roll, Server } from '../../app/roll/schema.ts';
 import { leftoverName, rowName, serverLabel } from '../../app/roll/words.ts';
 import type { Act } from '../view/serverActs.ts';
 import { type Dialog, findServer, receiveRoll, select, type View, type WindowStore } from './store.ts';
@@ -22,6 +22,8 @@ export interface Acts {
   openServer(server: Server, act: Act): void;
   openLeftover(leftover: Leftover, act: Act): void;
   askClear(records: readonly RecordEntry[]): void;
+  /** Asks for what the window must know of the app: home, tray, what quitting does. */
+  readInfo(): void;
   show(view: View): void;
   ask(dialog: Dialog): void;
   closeDialog(): void;
@@ -91,8 +93,15 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
     else if (!done.ok) complain(refused(done.message));
   };
 
+  const readInfo = (): void =>
+    void tryRequest('app.info', null).then((info) => {
+      if ('code' in info) complain(info);
+      else store.setState({ info });
+    });
+
   return {
     run,
+    readInfo,
     plan: (targets) => tryRequest('plan.get', { targets: targets === 'leaked' ? 'leaked' : [...targets] }),
     async readLog(server) {
       const answer = await tryRequest('log.read', { server });
@@ -165,7 +174,11 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
       if (clearable.length > 0) ask({ type: 'clear', records: clearable });
       else complain(refused(first.keptBecause ?? 'This record is kept: it is not Rollcall’s to move.'));
     },
-    show: (view) => store.setState({ view, problem: null }),
+    show(view) {
+      store.setState({ view, problem: null });
+      // A tray may have come or gone, and with it what closing the window does.
+      if (view === 'settings') readInfo();
+    },
     ask,
     closeDialog: () => store.setState({ dialog: null }),
     complain,
@@ -207,16 +220,20 @@ export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
 
 /** Mirrors the roll: subscribes first, then asks, so that no snapshot falls between. Returns the unsubscription. */
 export function connect(store: WindowStore, acts: Acts, bridge: Bridge): () => void {
-  const stopRolls = bridge.on('roll.changed', (roll) => receiveRoll(store, roll));
-  const stopShows = bridge.on('show', (place) => showPlace(store, acts, place));
-  bridge.request('app.info', null).then(
-    (info) => store.setState({ info }),
-    (error: unknown) => acts.complain(brokenConnection(error)),
-  );
-  bridge.request('roll.get', null).then(
-    (roll) => receiveRoll(store, roll),
-    (error: unknown) => acts.complain(brokenConnection(error)),
-  );
+  // A place can be asked for while the first roll is still on its way; its rows are not known before that.
+  let waiting: Show | null = null;
+  const receive = (roll: Roll): void => {
+    receiveRoll(store, roll);
+    if (waiting !== null) showPlace(store, acts, waiting);
+    waiting = null;
+  };
+  const stopRolls = bridge.on('roll.changed', receive);
+  const stopShows = bridge.on('show', (place) => {
+    if (store.getState().roll === null) waiting = place;
+    else showPlace(store, acts, place);
+  });
+  acts.readInfo();
+  bridge.request('roll.get', null).then(receive, (error: unknown) => acts.complain(brokenConnection(error)));
   return () => {
     stopRolls();
     stopShows();

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Roll, Task } from '../../app/roll/schema.ts';
+import { hostHeadline, leakedTotals, rollHeadline } from '../../app/roll/words.ts';
 import { moveIndex, rowKey } from '../components/useGridKeys.ts';
 import { shortcut } from '../components/useShortcuts.ts';
-import { exampleRoll, HOME, localRoll } from '../preview/rolls.ts';
+import { emptyRoll, exampleRoll, HOME, localRoll } from '../preview/rolls.ts';
 import { holdOrder } from './hold.ts';
 import { treeLines } from './processTree.ts';
 import { recordItems } from './recordItems.ts';
@@ -259,4 +260,52 @@ test('timeline: newest first, a head per day, and equal entries keep keys of the
   const keys = timelineItems(roll, null, '', now).map((item) => item.key);
   expect(new Set(keys).size).toBe(before.length + 1);
   for (const item of before) expect(keys).toContain(item.key);
+});
+
+describe('the two lines that say the state of everything', () => {
+  const fault = (id: string): Roll['alerts'][number] => ({
+    id,
+    level: 'fault',
+    title: 'studio-mac has not answered since 14:31',
+    detail: '',
+    act: 'none',
+    servers: [],
+  });
+
+  test('leaks: how many and what they hold, then what runs', () => {
+    expect(rollHeadline(exampleRoll())).toEqual({ first: '3 servers leaked, 4.31 GB', second: '16 servers, 4 busy' });
+    expect(hostHeadline(exampleRoll(), 'local')).toBe('local, 7 servers, 2 leaked');
+  });
+
+  test('leftovers count, and what may not be signalled does not', () => {
+    expect(rollHeadline(localRoll()).first).toBe('2 servers leaked and 1 leftover, 2.04 GB');
+    expect(leakedTotals(localRoll())).toMatchObject({ servers: 2, leftovers: 1, outOfReach: 1 });
+    expect(leakedTotals(exampleRoll(), 'build-01')).toMatchObject({ servers: 1, memoryBytes: 2_340_000_000 });
+  });
+
+  test('a fault wins over leaks and names both; several are counted', () => {
+    const roll = exampleRoll();
+    roll.alerts.push(fault('a'));
+    expect(rollHeadline(roll)).toEqual({
+      first: 'studio-mac has not answered since 14:31',
+      second: '3 servers leaked, 4.31 GB',
+    });
+    roll.alerts.push(fault('b'));
+    expect(rollHeadline(roll).first).toBe('2 faults');
+  });
+
+  test('fine: none leaked, or how many are suspect', () => {
+    const roll = exampleRoll();
+    roll.servers = roll.servers.filter((server) => server.standing !== 'leaked');
+    expect(rollHeadline(roll)).toEqual({ first: '13 servers, 1 suspect', second: '4 busy, 4.44 GB' });
+    roll.servers = roll.servers.filter((server) => server.standing !== 'suspect');
+    expect(rollHeadline(roll)).toEqual({ first: '12 servers, none leaked', second: '4 busy, 4.03 GB' });
+  });
+
+  test('nothing there, and nothing known yet, are two different things', () => {
+    expect(rollHeadline(emptyRoll())).toEqual({ first: 'No servers', second: '312 processes looked at' });
+    const roll = emptyRoll();
+    for (const host of roll.hosts) host.lookedAt = null;
+    expect(rollHeadline(roll).first).toBe('Not looked yet');
+  });
 });
