@@ -295,7 +295,7 @@ time.sleep(60)
   const now = await recordOf(host, pid);
   expect(now.identity).toMatchObject({ startTime: `linux:${newTicks}`, pidfdId: String(newInode) });
   // On a busy machine the two may have missed each other's tick; the record then says what it would have said.
-  expect(newTicks >= oldTicks).toBe(true);
+  expect(Number(newTicks) >= Number(oldTicks)).toBe(true);
   const before: ProcessRef = { ...now, identity: { ...now.identity, pidfdId: String(oldInode) } };
   expect(await host.verify(now)).toEqual({ verdict: 'same' });
   expect(await host.verify(before)).toMatchObject({ verdict: 'reused' });
