@@ -29,11 +29,13 @@ function useWindowFocus(): void {
 
 function CurrentView({ roll, home }: { readonly roll: Roll; readonly home: string }) {
   const view = useWindow((state) => state.view);
+  // At most one strip: what just went wrong stands before everything until it is dismissed.
+  const troubled = useWindow((state) => state.problem !== null);
   switch (view) {
     case 'servers':
       return (
         <>
-          <StripBar roll={roll} />
+          {troubled ? null : <StripBar roll={roll} />}
           {roll.servers.length === 0 && roll.leftovers.length === 0 ? (
             <FirstRun roll={roll} />
           ) : (

@@ -132,6 +132,7 @@ export function RecordsView({ roll, home }: { readonly roll: Roll; readonly home
   const host = useWindow((state) => state.host);
   const filter = useWindow((state) => state.filter);
   const selected = useWindow((state) => state.selected.records);
+  const troubled = useWindow((state) => state.problem !== null);
   const now = Date.parse(roll.takenAt);
   const { items, gone, waiting } = useHeld(recordItems(roll, host, filter), `${host ?? ''}\n${filter}`);
   const records = items.flatMap((item) => (item.type === 'record' && !gone.has(item.key) ? [item.record] : []));
@@ -139,7 +140,7 @@ export function RecordsView({ roll, home }: { readonly roll: Roll; readonly home
   const shown = records.find((record) => recordKey(record) === selected);
   return (
     <>
-      {stale.length === 0 ? null : (
+      {stale.length === 0 || troubled ? null : (
         <section className="strip strip-calm" aria-label="Stale records">
           <Glyph name="file" tone="quiet" />
           <div className="strip-text">

@@ -4,7 +4,7 @@ import { formatBytes, plural, rowName, serverLabel } from '../../app/roll/words.
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { DialogShell } from './DialogShell.tsx';
-import { CheckBox, Consequences, FailureNote } from './parts.tsx';
+import { actLead, CheckBox, Consequences, FailureNote } from './parts.tsx';
 import { useRun } from './useRun.ts';
 
 /** Every consequence of ending a server of ours, in figures, the zero ones too when they calm. */
@@ -40,6 +40,7 @@ export function EndDialog({ act, server }: Props) {
   const permission = server[act];
   const needsForce = permission.allowed === 'force';
   const verb = act === 'stop' ? 'Stop' : 'Restart';
+  const name = rowName(server);
   const end = async (): Promise<void> => {
     const answer = await run.start({ command: act, server: server.id, force: needsForce && named }, act, [server.id]);
     if (answer.ok && answer.results.every((result) => result.outcome === 'gone')) acts.closeDialog();
@@ -48,8 +49,14 @@ export function EndDialog({ act, server }: Props) {
   const why = permission.allowed === 'yes' ? undefined : permission.why;
   return (
     <DialogShell
-      title={`${verb} ${rowName(server)}?`}
-      lead={run.state === 'running' ? (run.task?.message ?? 'Asking…') : why}
+      title={
+        {
+          idle: `${verb} ${name}?`,
+          running: `${act === 'stop' ? 'Stopping' : 'Restarting'} ${name}`,
+          ended: `What came of ${name}`,
+        }[run.state]
+      }
+      lead={actLead(run, why)}
       alert
       onClose={acts.closeDialog}
       footer={
@@ -68,9 +75,9 @@ export function EndDialog({ act, server }: Props) {
     >
       <Consequences lines={endConsequences(server, act)} />
       {needsForce && run.state === 'idle' ? (
-        <CheckBox checked={named} onChange={setNamed} label={`${verb} ${rowName(server)} all the same`}>
+        <CheckBox checked={named} onChange={setNamed} label={`${verb} ${name} all the same`}>
           <span>
-            {verb} {rowName(server)} all the same
+            {verb} {name} all the same
           </span>
         </CheckBox>
       ) : null}

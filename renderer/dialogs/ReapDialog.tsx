@@ -5,7 +5,7 @@ import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { DialogShell } from './DialogShell.tsx';
 import { allGone } from './PlanDialog.tsx';
-import { CheckBox, Consequences, FailureNote, Outcome, withoutHost } from './parts.tsx';
+import { actLead, CheckBox, Consequences, FailureNote, Outcome, withoutHost } from './parts.tsx';
 import { usePlan } from './usePlan.ts';
 import { useRun } from './useRun.ts';
 
@@ -72,8 +72,8 @@ export function ReapDialog({ id, label, why }: Props) {
   const bad = run.result?.results.filter((result) => result.outcome !== 'gone') ?? [];
   return (
     <DialogShell
-      title={run.state === 'idle' ? `Reap ${label}?` : `Reaping ${label}`}
-      lead={row === null ? undefined : run.state === 'running' ? (run.task?.message ?? 'Asking…') : lead(row, why)}
+      title={{ idle: `Reap ${label}?`, running: `Reaping ${label}`, ended: `What came of ${label}` }[run.state]}
+      lead={row === null ? undefined : actLead(run, lead(row, why))}
       alert
       onClose={acts.closeDialog}
       footer={

@@ -4,6 +4,7 @@ import type { Failure } from '../../app/roll/commands.ts';
 import type { ReapResult } from '../../app/roll/schema.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button } from '../components/parts.tsx';
+import type { Run } from './useRun.ts';
 
 interface CheckBoxProps {
   readonly checked: boolean;
@@ -92,4 +93,10 @@ export function Outcome({ outcome }: { readonly outcome: ReapResult['outcome'] }
 export function withoutHost(label: string): string {
   const at = label.lastIndexOf(' on ');
   return at < 0 ? label : label.slice(0, at);
+}
+
+/** The line under a question's title: what stands against it, then the act's progress, then its answer. */
+export function actLead(run: Run, question: string | undefined): string | undefined {
+  if (run.state === 'running') return run.task === null || run.task.message === '' ? 'Asking…' : run.task.message;
+  return run.result?.ok === true ? run.result.message : run.state === 'idle' ? question : undefined;
 }

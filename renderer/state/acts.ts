@@ -33,8 +33,8 @@ export interface Acts {
 function brokenConnection(error: unknown): Failure {
   return {
     code: 'window-disconnected',
-    message: 'The window could not reach the rest of Rollcall, so nothing was done.',
-    remedy: 'Try again; if it stays so, quit Rollcall and start it again.',
+    message: 'The window got no answer from the rest of Rollcall.',
+    remedy: 'Look at the timeline for what was done, then try again; if it stays so, quit Rollcall and start it again.',
     detail: error instanceof Error ? error.message : String(error),
   };
 }
