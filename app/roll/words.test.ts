@@ -76,7 +76,12 @@ test('paths keep their tail and shorten only the person’s own home', () => {
 });
 
 test('servers are named as their rows are', () => {
-  const server = { kind: 'opencode', host: 'local', transport: 'tcp', listening: [{ address: '127.0.0.1', port: 34801 }] } as const;
+  const server = {
+    kind: 'opencode',
+    host: 'local',
+    transport: 'tcp',
+    listening: [{ address: '127.0.0.1', port: 34801 }],
+  } as const;
   expect(words.rowName({ ...server, listening: [...server.listening] })).toBe('opencode :34801 on local');
   expect(words.serverLabel({ kind: 'codex', transport: 'stdio', listening: [] })).toBe('codex stdio');
   expect(words.serverLabel({ kind: 'codex', transport: 'socket', listening: [] })).toBe('codex socket');
@@ -101,6 +106,8 @@ describe('what is leaked', () => {
     const mixed = { ...totals, servers: 1, leftovers: 2 };
     expect(words.reapLabel(mixed)).toBe('Reap 1 server and 2 leftovers');
     expect(words.leakSentence({ ...totals, servers: 1, memoryBytes: 131e6 })).toBe('1 leaked server holds 131 MB');
-    expect(words.leakSentence({ ...totals, servers: 0, leftovers: 1, memoryBytes: 32e6 })).toBe('1 leftover holds 32 MB');
+    expect(words.leakSentence({ ...totals, servers: 0, leftovers: 1, memoryBytes: 32e6 })).toBe(
+      '1 leftover holds 32 MB',
+    );
   });
 });
