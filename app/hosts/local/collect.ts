@@ -170,12 +170,16 @@ export class Collector {
   /** The executable costs a call of its own, so it is read only when recognition asks for it. */
   #recognisable(entry: Entry): Recognisable {
     const reader = this.#reader;
+    let executable: string | null | undefined;
     return {
       comm: entry.stat.comm,
       argv: entry.argv,
       get executablePath() {
-        const path = reader.link(entry.stat.pid, `${livePath(reader, entry.stat)}exe`);
-        return path.ok ? path.value : null;
+        if (executable === undefined) {
+          const path = reader.link(entry.stat.pid, `${livePath(reader, entry.stat)}exe`);
+          executable = path.ok ? path.value : null;
+        }
+        return executable;
       },
     };
   }

@@ -56,7 +56,7 @@ export class ProcReader {
   bytes(pid: number, name: string): Read<Buffer> {
     this.#beat(pid);
     try {
-      return { ok: true, value: this.#readFile(`${this.root}/${pid}/${name}`) };
+      return { ok: true, value: this.#readFile(`${this.root}/${pid}/${name}`, true) };
     } catch (error) {
       return unread(error, name);
     } finally {
@@ -72,7 +72,7 @@ export class ProcReader {
   /** A file of `/proc` that belongs to no process, `net/tcp` for example. */
   global(name: string): Read<string> {
     try {
-      return { ok: true, value: this.#readFile(`${this.root}/${name}`).toString('utf8') };
+      return { ok: true, value: this.#readFile(`${this.root}/${name}`, false).toString('utf8') };
     } catch (error) {
       return unread(error, name);
     }
@@ -140,14 +140,19 @@ export class ProcReader {
     }
   }
 
-  #readFile(path: string): Buffer {
+  /**
+   * @param shortIsEnd a short read means the end. So it is for files that the kernel writes in one piece, as those of
+   *   a process are, and it saves every second read; tables such as `net/tcp` come in pieces.
+   */
+  #readFile(path: string, shortIsEnd: boolean): Buffer {
     const fd = openSync(path, 'r');
     try {
       let length = 0;
       for (;;) {
         const count = readSync(fd, this.#buffer, length, this.#buffer.length - length, null);
-        if (count === 0) return this.#buffer.subarray(0, length);
+        const asked = this.#buffer.length - length;
         length += count;
+        if (count === 0 || (shortIsEnd && count < asked)) return this.#buffer.subarray(0, length);
         if (length === this.#buffer.length) this.#grow();
       }
     } finally {
