@@ -114,11 +114,14 @@ export async function prompt(port: number, directory: string, text: string): Pro
   const base = `http://127.0.0.1:${port}`;
   const where = `directory=${encodeURIComponent(directory)}`;
   const json = { 'content-type': 'application/json' };
-  const created = await fetch(`${base}/session?${where}`, { method: 'POST', headers: json, body: '{}' });
+  // The first request of a folder makes the server start its MCP servers, which takes a while on a busy machine.
+  const signal = AbortSignal.timeout(60_000);
+  const created = await fetch(`${base}/session?${where}`, { method: 'POST', headers: json, body: '{}', signal });
   const { id } = (await created.json()) as { id: string };
   const sent = await fetch(`${base}/session/${id}/prompt_async?${where}`, {
     method: 'POST',
     headers: json,
+    signal,
     body: JSON.stringify({ parts: [{ type: 'text', text }] }),
   });
   if (sent.status !== 204) throw new Error(`the prompt was answered with ${sent.status}`);
