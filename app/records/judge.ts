@@ -1,6 +1,6 @@
 /** What our records say of the processes that run now: which verify, which are stale and why. */
 import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
-import { type Verdict, identityKey, type ProcessRef } from '../identity/identity.ts';
+import { identityKey, type ProcessRef, type Verdict } from '../identity/identity.ts';
 import type { RecordEntry } from '../roll/schema.ts';
 import type { ServerRecord } from './schema.ts';
 import type { RecordFile } from './store.ts';

@@ -1,5 +1,16 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -46,7 +57,13 @@ describe('C23 what is no record gets a reason and is never thrown away', () => {
     ['of a later version', JSON.stringify({ ...someRecord(), version: 2 }), /later Rollcall/u],
     ['under another name', JSON.stringify(someRecord({ nonce: '11111111-1111-4111-8111-111111111111' })), /nonce/u],
     ['huge', Buffer.alloc(RECORD_LIMIT_BYTES + 10, 0x20), /larger than/u],
-    ['with PID 0', JSON.stringify(someRecord({ server: { ...someRecord().writer, identity: { ...someRecord().writer.identity, pid: 0 } } })), /not what a record has/u],
+    [
+      'with PID 0',
+      JSON.stringify(
+        someRecord({ server: { ...someRecord().writer, identity: { ...someRecord().writer.identity, pid: 0 } } }),
+      ),
+      /not what a record has/u,
+    ],
   ])('%s', (_, content, problem) => {
     writeFileSync(file(), content);
     const [found] = store.list();
@@ -97,8 +114,11 @@ describe('moving aside', () => {
   });
 });
 
-test.skipIf(process.getuid?.() === 0)('an unreadable record is a problem, not a crash (root reads everything)', async () => {
-  const path = await store.write(someRecord());
-  chmodSync(path, 0);
-  expect(store.list()[0]?.problem).toMatch(/EACCES/u);
-});
+test.skipIf(process.getuid?.() === 0)(
+  'an unreadable record is a problem, not a crash (root reads everything)',
+  async () => {
+    const path = await store.write(someRecord());
+    chmodSync(path, 0);
+    expect(store.list()[0]?.problem).toMatch(/EACCES/u);
+  },
+);

@@ -1,14 +1,36 @@
 /** Our own records on disk. Reading changes nothing; every write is atomic; nothing is ever deleted unread. */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, readSync, renameSync, unlinkSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { atomicWrite } from '../config/atomic-write.ts';
-import { RECORD_LIMIT_BYTES, type ServerRecord, recordSchema } from './schema.ts';
+import { RECORD_LIMIT_BYTES, recordSchema, type ServerRecord } from './schema.ts';
 
 /** A file in the records folder, parsed or with the reason why it is no record; `newer` ones are a later Rollcall's. */
 export type RecordFile =
-  | { readonly path: string; readonly sha256: string; readonly record: ServerRecord; readonly problem: null; readonly newer: false }
-  | { readonly path: string; readonly sha256: string; readonly record: null; readonly problem: string; readonly newer: boolean };
+  | {
+      readonly path: string;
+      readonly sha256: string;
+      readonly record: ServerRecord;
+      readonly problem: null;
+      readonly newer: false;
+    }
+  | {
+      readonly path: string;
+      readonly sha256: string;
+      readonly record: null;
+      readonly problem: string;
+      readonly newer: boolean;
+    };
 
 /** The record changed, or went away, between being judged and being moved. */
 export class RecordChanged extends Error {

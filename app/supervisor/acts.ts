@@ -120,7 +120,12 @@ export class Acts {
   async #reap({ targets, confirmed, force }: ReapCommand, by: Actor): Promise<CommandResult> {
     await this.#parts.refresh();
     const sight = this.#parts.sight();
-    if (sight === null) throw new ActFailed('no-look', 'The processes of local could not be looked at.', 'Try again after the next look.');
+    if (sight === null)
+      throw new ActFailed(
+        'no-look',
+        'The processes of local could not be looked at.',
+        'Try again after the next look.',
+      );
     if (targets === 'leaked') {
       const leaked = leakedTargets(sight);
       if (leaked.length === 0) return done('Nothing is leaked; nothing was signalled.');
@@ -173,15 +178,26 @@ export class Acts {
     const { stop } = server.row;
     if (stop.allowed === 'no' || (stop.allowed !== 'yes' && !force)) {
       const message = `${rowName(server.row)} was not stopped. ${stop.why}`;
-      this.#parts.audit.write({ event: 'refused', by, pid: server.row.pid, subject: rowName(server.row), text: message });
-      throw new ActFailed('refused', message, stop.allowed === 'no' ? '' : 'Stop it all the same with an explicit force.');
+      this.#parts.audit.write({
+        event: 'refused',
+        by,
+        pid: server.row.pid,
+        subject: rowName(server.row),
+        text: message,
+      });
+      throw new ActFailed(
+        'refused',
+        message,
+        stop.allowed === 'no' ? '' : 'Stop it all the same with an explicit force.',
+      );
     }
     const target = serverTarget(server);
     const results = await reap([target], { by, confirmed: true, force: true }, this.#dependencies(), act);
     this.#noteEnded([target], results);
     await this.#parts.refresh();
     const bad = results.find(({ outcome }) => outcome !== 'gone');
-    if (bad !== undefined) return failed({ code: bad.outcome, message: bad.message, remedy: '', detail: null }, results);
+    if (bad !== undefined)
+      return failed({ code: bad.outcome, message: bad.message, remedy: '', detail: null }, results);
     return done(results[0]?.message ?? '', results);
   }
 
@@ -216,7 +232,11 @@ export class Acts {
     const { settings, tasks } = this.#parts;
     const kind = settings.kindOf(command.kind);
     if (kind === null) {
-      throw new ActFailed('unknown-kind', `${command.kind} is no kind of server that Rollcall knows.`, 'Name one of those that `rollcall start --help` lists.');
+      throw new ActFailed(
+        'unknown-kind',
+        `${command.kind} is no kind of server that Rollcall knows.`,
+        'Name one of those that `rollcall start --help` lists.',
+      );
     }
     await this.#parts.refresh();
     const existing = this.#parts.sight()?.servers.find(({ record, row }) => {
@@ -224,9 +244,12 @@ export class Acts {
       if (canonical(record.record.directory) !== command.directory) return false;
       return command.port === null || row.listening.some(({ port }) => port === command.port);
     });
-    if (existing !== undefined) return started(existing.row, `${rowName(existing.row)} runs already, PID ${existing.row.pid}.`);
+    if (existing !== undefined)
+      return started(existing.row, `${rowName(existing.row)} runs already, PID ${existing.row.pid}.`);
     await this.#clearTheWay(command, by);
-    const task = tasks.begin('start', `Starting ${command.kind} in ${command.directory}`, [{ id: null, label: command.kind }]);
+    const task = tasks.begin('start', `Starting ${command.kind} in ${command.directory}`, [
+      { id: null, label: command.kind },
+    ]);
     try {
       const order: StartOrder = { ...command, kind };
       const ready = await startServer(order, {
@@ -238,11 +261,18 @@ export class Acts {
         progress: (message) => task.row(0, message),
       });
       await this.#parts.refresh();
-      const row = this.#parts.sight()?.servers.find(({ roots }) => roots.some(({ pid }) => pid === ready.leader.pid))?.row;
+      const row = this.#parts
+        .sight()
+        ?.servers.find(({ roots }) => roots.some(({ pid }) => pid === ready.leader.pid))?.row;
       const url = kind.pageUrl(ready.endpoint.address, ready.endpoint.port);
       const message = `${command.kind} :${ready.endpoint.port} on local is ready, PID ${ready.leader.pid}${url === null ? '' : `, ${url}`}.`;
       task.end('done', message);
-      if (row === undefined) throw new ActFailed('vanished', `${command.kind} was ready and has ended since.`, 'The log shows what it said.');
+      if (row === undefined)
+        throw new ActFailed(
+          'vanished',
+          `${command.kind} was ready and has ended since.`,
+          'The log shows what it said.',
+        );
       return started(row, message);
     } catch (error) {
       const failure = failureOf(error);
@@ -256,7 +286,8 @@ export class Acts {
   async #clearTheWay(command: StartCommand, by: Actor): Promise<void> {
     const stale = (): RecordEntry[] =>
       (this.#parts.sight()?.records.stale ?? []).filter(
-        (entry) => entry.kind === command.kind && entry.directory !== null && canonical(entry.directory) === command.directory,
+        (entry) =>
+          entry.kind === command.kind && entry.directory !== null && canonical(entry.directory) === command.directory,
       );
     if (stale().some(({ verdict }) => verdict === 'unknown')) {
       await new Promise((resolve) => setTimeout(resolve, RETRY_UNKNOWN_MS));
@@ -272,14 +303,25 @@ export class Acts {
     const { store, audit } = this.#parts;
     const path = store.setAside(entry.path, entry.sha256, Date.now());
     const text = `${entry.path} ${entry.detail}; it was moved aside to ${path}. Nothing was signalled.`;
-    audit.write({ event: 'set-aside', by, pid: entry.pid, verdict: entry.verdict === 'corrupt' ? null : entry.verdict, subject: 'record', text });
+    audit.write({
+      event: 'set-aside',
+      by,
+      pid: entry.pid,
+      verdict: entry.verdict === 'corrupt' ? null : entry.verdict,
+      subject: 'record',
+      text,
+    });
   }
 
   async #clear(path: string, sha256: string, by: Actor): Promise<CommandResult> {
     await this.#parts.refresh();
     const entry = this.#parts.sight()?.records.stale.find((candidate) => candidate.path === path);
     if (entry === undefined) {
-      throw new ActFailed('not-stale', `${path} is no stale record.`, 'The list of records shows what can be moved aside.');
+      throw new ActFailed(
+        'not-stale',
+        `${path} is no stale record.`,
+        'The list of records shows what can be moved aside.',
+      );
     }
     if (!entry.clearable) throw new ActFailed('kept', entry.keptBecause ?? 'This record is kept.', '');
     if (entry.sha256 !== sha256) throw changed(path);
@@ -295,10 +337,19 @@ export class Acts {
 
   async #keepRunning(id: string, keepRunning: boolean): Promise<CommandResult> {
     const server = this.#server(id);
-    if (server.record === null) throw new ActFailed('not-ours', `${rowName(server.row)} was not started by Rollcall.`, 'Only its own tool decides how long it runs.');
+    if (server.record === null)
+      throw new ActFailed(
+        'not-ours',
+        `${rowName(server.row)} was not started by Rollcall.`,
+        'Only its own tool decides how long it runs.',
+      );
     await this.#parts.store.write({ ...server.record.record, keepRunning });
     await this.#parts.refresh();
-    return done(keepRunning ? `${rowName(server.row)} stays when Rollcall quits.` : `${rowName(server.row)} stops when Rollcall quits.`);
+    return done(
+      keepRunning
+        ? `${rowName(server.row)} stays when Rollcall quits.`
+        : `${rowName(server.row)} stops when Rollcall quits.`,
+    );
   }
 
   /** Stops servers that are bound to a process which is provably gone. */
@@ -307,7 +358,8 @@ export class Acts {
       const owner = server.record?.record.owner ?? null;
       if (owner === null || this.#ending.has(server.row.id)) continue;
       const { verdict } = await this.#parts.host.verify(owner.ref);
-      if (verdict === 'same' || verdict === 'unknown' || verdict === 'foreign' || this.#ending.has(server.row.id)) continue;
+      if (verdict === 'same' || verdict === 'unknown' || verdict === 'foreign' || this.#ending.has(server.row.id))
+        continue;
       const text = `${owner.label}, PID ${owner.ref.identity.pid}, is gone; ${rowName(server.row)} was started for it and is stopped`;
       this.#parts.audit.write({ event: 'exited', by: 'app', pid: owner.ref.identity.pid, subject: owner.label, text });
       await reap([serverTarget(server)], { by: 'app', confirmed: true, force: true }, this.#dependencies(), 'stop');
@@ -322,12 +374,22 @@ export class Acts {
     const stopping = servers.filter(({ record }) => record?.record.keepRunning === false);
     const left = servers.length - stopping.length;
     if (stopping.length === 0) return { stopped: 0, leftRunning: left, failed: [] };
-    const ending = reap(stopping.map(serverTarget), { by: 'app', confirmed: true, force: true }, this.#dependencies(), 'stop');
+    const ending = reap(
+      stopping.map(serverTarget),
+      { by: 'app', confirmed: true, force: true },
+      this.#dependencies(),
+      'stop',
+    );
     const late = new Promise<null>((resolve) => {
       setTimeout(() => resolve(null), deadlineMs).unref();
     });
     const results = await Promise.race([ending, late]);
-    if (results === null) return { stopped: 0, leftRunning: left, failed: stopping.map(({ row }) => `${rowName(row)}: it did not end in time`) };
+    if (results === null)
+      return {
+        stopped: 0,
+        leftRunning: left,
+        failed: stopping.map(({ row }) => `${rowName(row)}: it did not end in time`),
+      };
     return {
       stopped: results.filter(({ outcome }) => outcome === 'gone').length,
       leftRunning: left,
@@ -342,7 +404,8 @@ export class Acts {
   async #writer(): Promise<ProcessRef> {
     if (this.#self === null) {
       const info = await this.#parts.host.inspect(process.pid);
-      if (info === null) throw new ActFailed('no-self', 'Rollcall could not read its own process.', 'Check that /proc is mounted.');
+      if (info === null)
+        throw new ActFailed('no-self', 'Rollcall could not read its own process.', 'Check that /proc is mounted.');
       this.#self = refOf(info);
     }
     return this.#self;
@@ -350,11 +413,20 @@ export class Acts {
 }
 
 function changed(path: string): ActFailed {
-  return new ActFailed('changed', `${path} has changed since it was judged; it was left where it is.`, 'Look at it again.');
+  return new ActFailed(
+    'changed',
+    `${path} has changed since it was judged; it was left where it is.`,
+    'Look at it again.',
+  );
 }
 
 function started(row: Server, message: string): CommandResult {
-  return { ok: true, message: message === '' ? serverLabel(row) : message, server: { id: row.id, pid: row.pid, url: row.url }, results: [] };
+  return {
+    ok: true,
+    message: message === '' ? serverLabel(row) : message,
+    server: { id: row.id, pid: row.pid, url: row.url },
+    results: [],
+  };
 }
 
 /** The folder itself, whatever links lead to it; as given where it does not exist. */

@@ -1,6 +1,6 @@
 /** What the person should know now, worst first. Pure. */
 import type { Alert, HostEntry, Leftover, RecordEntry, Server } from '../roll/schema.ts';
-import { formatBytes, leakSentence, leakedTotals, listed, plural, rowName } from '../roll/words.ts';
+import { formatBytes, leakedTotals, leakSentence, listed, plural, rowName } from '../roll/words.ts';
 
 export interface AlertInput {
   readonly servers: readonly Server[];

@@ -2,7 +2,18 @@
  * The audit: one JSON line before each signal (the intent) and one after it (the outcome), refusals included, and
  * the events of the timeline. Append-only, 0600; when it grows past its limit it becomes `audit.1.jsonl`.
  */
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync, renameSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { type AuditEntry, identitySchema, verdictWordSchema } from '../roll/schema.ts';
@@ -59,7 +70,9 @@ export class AuditUnwritable extends Error {
   override readonly name = 'AuditUnwritable';
   readonly path: string;
   constructor(path: string, cause: unknown) {
-    super(`The audit ${path} cannot be written (${cause instanceof Error ? cause.message : String(cause)}).`, { cause });
+    super(`The audit ${path} cannot be written (${cause instanceof Error ? cause.message : String(cause)}).`, {
+      cause,
+    });
     this.path = path;
   }
 }

@@ -1,9 +1,9 @@
 /** Is a server busy? Every sign that can be had without touching it, weighed together. Pure. */
 import type { Outgoing, ProcessInfo } from '../hosts/host.ts';
-import type { Busyness } from '../servers/kind.ts';
 import { sentenceAge } from '../roll/words.ts';
-import { LOW_CPU_PERCENT } from './memory.ts';
+import type { Busyness } from '../servers/kind.ts';
 import { nameOf } from './members.ts';
+import { LOW_CPU_PERCENT } from './memory.ts';
 
 /** How long an event stream must have been silent before silence means idle. */
 export const SILENCE_MS = 5000;
@@ -51,7 +51,10 @@ function judgeStream(facts: BusyFacts, { reading, lastSign }: StreamFact): Busyn
   if (reading.busy !== false) return reading;
   const silent = lastSign === null ? 0 : facts.now - lastSign;
   if (silent < SILENCE_MS) {
-    return { busy: 'unknown', why: `its event stream has been followed for ${sentenceAge(silent)} of ${SILENCE_MS / 1000} s` };
+    return {
+      busy: 'unknown',
+      why: `its event stream has been followed for ${sentenceAge(silent)} of ${SILENCE_MS / 1000} s`,
+    };
   }
   const request = facts.outgoing[0];
   if (request !== undefined && silent < MODEL_SILENCE_MS) {

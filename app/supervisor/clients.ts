@@ -2,8 +2,8 @@
 import type { Look } from '../hosts/host.ts';
 import type { Server } from '../roll/schema.ts';
 import { plural } from '../roll/words.ts';
-import type { ClientFact } from './standing.ts';
 import { nameOf } from './members.ts';
+import type { ClientFact } from './standing.ts';
 
 type ClientRow = NonNullable<Server['clients']>[number];
 
@@ -28,7 +28,11 @@ export function clientsOf(look: Look, ports: readonly number[], tree: ReadonlySe
   return [...rows.values()].sort((a, b) => b.connections - a.connections);
 }
 
-export function clientFact(clients: readonly ClientRow[] | null, ports: readonly number[], transport: Server['transport']): ClientFact {
+export function clientFact(
+  clients: readonly ClientRow[] | null,
+  ports: readonly number[],
+  transport: Server['transport'],
+): ClientFact {
   if (ports.length === 0) {
     // Connections to a Unix socket cannot be told from outside, so they are no proof either way.
     if (transport === 'socket') return { state: 'unknown', why: 'who is connected to its socket cannot be seen' };

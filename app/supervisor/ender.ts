@@ -7,8 +7,8 @@
  */
 import type { Host, Look, MarkName, ProcessInfo } from '../hosts/host.ts';
 import type { Verdict, VerdictWord } from '../identity/identity.ts';
-import type { Endpoint, Kind } from '../servers/kind.ts';
 import { disposeServer } from '../servers/dispose.ts';
+import type { Endpoint, Kind } from '../servers/kind.ts';
 import type { Audit } from './audit.ts';
 import { Members, memoryOf, nameOf, refusalSentence } from './members.ts';
 import { childrenOf, startedNoEarlier, treeBelow } from './tree.ts';
@@ -66,7 +66,9 @@ export async function endTree(target: EndTarget, deps: EndDependencies): Promise
 async function end(target: EndTarget, deps: EndDependencies, members: Members): Promise<EndResult> {
   const verdicts: Verdict[] = [];
   for (const root of target.roots) verdicts.push(await members.add(root, 'server'));
-  const forbidden = verdicts.findIndex(({ verdict }) => verdict !== 'same' && verdict !== 'gone' && verdict !== 'zombie');
+  const forbidden = verdicts.findIndex(
+    ({ verdict }) => verdict !== 'same' && verdict !== 'gone' && verdict !== 'zombie',
+  );
   const blocker = verdicts[forbidden];
   const blocked = target.roots[forbidden];
   if (blocker !== undefined && blocked !== undefined) return refused(target, deps, blocked.pid, blocker);
@@ -125,9 +127,19 @@ function refused(target: EndTarget, deps: EndDependencies, pid: number, verdict:
 async function extend(target: EndTarget, deps: EndDependencies, members: Members, look: Look): Promise<number> {
   const stop = (info: ProcessInfo) => !members.has(info) && deps.stopAt(info, look);
   const known = members.all.map(({ info }) => info).filter((info) => isStill(look, info));
-  const below = treeBelow(look, known.map(({ pid }) => pid), stop, childrenOf(look));
+  const below = treeBelow(
+    look,
+    known.map(({ pid }) => pid),
+    stop,
+    childrenOf(look),
+  );
   const marked = markedBy(target, look).filter((info) => !stop(info));
-  const belowMarked = treeBelow(look, marked.map(({ pid }) => pid), stop, childrenOf(look));
+  const belowMarked = treeBelow(
+    look,
+    marked.map(({ pid }) => pid),
+    stop,
+    childrenOf(look),
+  );
   let added = 0;
   for (const { info } of [...below, ...belowMarked]) {
     if (members.has(info)) continue;
@@ -162,7 +174,13 @@ async function dispose(target: EndTarget, deps: EndDependencies, members: Member
   const listener = members.all.find(({ info }) => info.pid === endpoint.identity.pid);
   if (listener === undefined || (await listener.held.verify()).verdict !== 'same') return [];
   deps.progress('dispose');
-  const line = { by: deps.by, host: deps.host.name, pid: endpoint.identity.pid, identity: endpoint.identity, subject: target.label };
+  const line = {
+    by: deps.by,
+    host: deps.host.name,
+    pid: endpoint.identity.pid,
+    identity: endpoint.identity,
+    subject: target.label,
+  };
   deps.audit.write({ ...line, event: 'dispose-intent', text: `asking PID ${endpoint.identity.pid} to dispose` });
   const answer = await disposeServer(endpoint, step);
   deps.audit.write({ ...line, event: 'dispose-outcome', text: answer.text });
@@ -223,7 +241,14 @@ async function afterwards(
     const parent = look.processes.get(again.ppid);
     const by = parent === undefined ? `PID ${again.ppid}` : `${nameOf(parent)}, PID ${parent.pid}`;
     const message = `${target.label} came back as PID ${again.pid}, started by ${by}. End that one first, or stop the service that restarts it.`;
-    deps.audit.write({ event: 'came-back', by: deps.by, host: deps.host.name, pid: again.pid, subject: target.label, text: message });
+    deps.audit.write({
+      event: 'came-back',
+      by: deps.by,
+      host: deps.host.name,
+      pid: again.pid,
+      subject: target.label,
+      text: message,
+    });
     return { outcome: 'came-back', verdict: 'gone', message };
   }
   const holder = look.listening.find(({ port }) => target.ports.includes(port));
@@ -231,7 +256,11 @@ async function afterwards(
     holder === undefined
       ? ''
       : ` Port ${holder.port} is held by ${describe(look, holder.pid)} now, which was left alone.`;
-  return { outcome: 'gone', verdict: 'gone', message: `${target.label} is gone with its ${members.all.length === 1 ? 'one process' : `${members.all.length} processes`}.${taken}` };
+  return {
+    outcome: 'gone',
+    verdict: 'gone',
+    message: `${target.label} is gone with its ${members.all.length === 1 ? 'one process' : `${members.all.length} processes`}.${taken}`,
+  };
 }
 
 function describe(look: Look, pid: number): string {
@@ -240,5 +269,7 @@ function describe(look: Look, pid: number): string {
 }
 
 function isSameCommand(info: ProcessInfo, target: EndTarget): boolean {
-  return target.roots.some((root) => root.argvHash !== null && root.argvHash === info.argvHash && root.cwd === info.cwd);
+  return target.roots.some(
+    (root) => root.argvHash !== null && root.argvHash === info.argvHash && root.cwd === info.cwd,
+  );
 }

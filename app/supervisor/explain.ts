@@ -20,11 +20,19 @@ export async function explain(target: string, sight: Sight | null, host: Host): 
     return { server: null, leftover: null, text: await describePid(pid, sight, host) };
   }
   if (target.length < SHORTEST_PREFIX || !/^[0-9a-f]{1,16}$/u.test(target)) {
-    return { server: null, leftover: null, text: `${target} is neither a PID nor an id; ids are 16 hex digits, and their first ${SHORTEST_PREFIX} may do.` };
+    return {
+      server: null,
+      leftover: null,
+      text: `${target} is neither a PID nor an id; ids are 16 hex digits, and their first ${SHORTEST_PREFIX} may do.`,
+    };
   }
   const matches = [...servers, ...leftovers].filter(({ id }) => id.startsWith(target));
   if (matches.length > 1) {
-    return { server: null, leftover: null, text: `${target} begins the ids of ${matches.length} rows; give more of it.` };
+    return {
+      server: null,
+      leftover: null,
+      text: `${target} begins the ids of ${matches.length} rows; give more of it.`,
+    };
   }
   const server = servers.find(({ id }) => id.startsWith(target)) ?? null;
   const leftover = leftovers.find(({ id }) => id.startsWith(target)) ?? null;

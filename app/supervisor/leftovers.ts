@@ -8,7 +8,7 @@ import { ownerLabel } from './owner-label.ts';
 import { leftoverPermission } from './permissions.ts';
 import { processRows } from './process-rows.ts';
 import { serviceUnit } from './service.ts';
-import { type TreeNode, childrenOf, startedNoEarlier, treeBelow } from './tree.ts';
+import { childrenOf, startedNoEarlier, type TreeNode, treeBelow } from './tree.ts';
 
 /** Marks that name a server's PID, and the kind that leaves them. */
 const SERVER_MARKS: readonly { readonly mark: MarkName; readonly kind: string }[] = [
@@ -85,7 +85,13 @@ export function findLeftovers(
   });
 }
 
-function leftoverRow(look: Look, host: string, { info, kind, ofPid }: Marked, tree: readonly TreeNode[], uid: number | null): Leftover {
+function leftoverRow(
+  look: Look,
+  host: string,
+  { info, kind, ofPid }: Marked,
+  tree: readonly TreeNode[],
+  uid: number | null,
+): Leftover {
   const ownUid = uid === null || tree.every((node) => node.info.uid === uid);
   const parent = look.processes.get(info.ppid);
   const orphaned = parent === undefined || parent.pid === 1 || look.reapers.includes(parent.pid);

@@ -68,7 +68,8 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   const mode = options.mode ?? 'app';
   const writes = mode !== 'read';
   if (writes) {
-    for (const folder of [paths.stateDir, paths.recordsDir, paths.logsDir, paths.setAsideDir]) ensurePrivateFolder(folder);
+    for (const folder of [paths.stateDir, paths.recordsDir, paths.logsDir, paths.setAsideDir])
+      ensurePrivateFolder(folder);
   }
   const settings = openSettings(paths.configFile, { developmentBin: developmentBin(), follow: mode === 'app' });
   const host = await createLocalHost({ looker: options.looker ?? bundledLooker(), stateDir: paths.stateDir });

@@ -16,9 +16,7 @@ export function tail(path: string, limitBytes: number): { text: string; truncate
     const buffer = Buffer.alloc(size - start);
     const length = readSync(descriptor, buffer, 0, buffer.length, start);
     const text = buffer.toString('utf8', 0, length);
-    return start === 0
-      ? { text, truncated: false }
-      : { text: text.slice(text.indexOf('\n') + 1), truncated: true };
+    return start === 0 ? { text, truncated: false } : { text: text.slice(text.indexOf('\n') + 1), truncated: true };
   } finally {
     closeSync(descriptor);
   }

@@ -1,6 +1,6 @@
 /** The processes that one ending is about: each held from its verification until the end, in order, parents first. */
 import type { HeldProcess, Host, ProcessInfo, Signal } from '../hosts/host.ts';
-import { type ProcessRef, type Verdict, identityKey } from '../identity/identity.ts';
+import { identityKey, type ProcessRef, type Verdict } from '../identity/identity.ts';
 import { oneLine, redactArgv } from '../servers/redact.ts';
 import type { Audit } from './audit.ts';
 import { programName } from './owner-label.ts';
@@ -93,7 +93,12 @@ export class Members {
     const outcome = await member.held.signal(signal);
     if (outcome.sent) {
       this.sent.push(`${signal} ${pid}`);
-      this.#audit.write({ ...line, event: 'signal-outcome', verdict: 'same', text: `${signal} was sent to PID ${pid}` });
+      this.#audit.write({
+        ...line,
+        event: 'signal-outcome',
+        verdict: 'same',
+        text: `${signal} was sent to PID ${pid}`,
+      });
     } else {
       const text = refusalSentence(pid, outcome.verdict);
       const settled = outcome.verdict.verdict === 'gone' || outcome.verdict.verdict === 'zombie';

@@ -39,9 +39,7 @@ const fileSchema = z.object({
   servers: z.record(
     z.string(),
     z.object({
-      owner: z
-        .object({ label: z.string(), pid: z.int(), key: z.string(), endedAt: z.number().nullable() })
-        .nullable(),
+      owner: z.object({ label: z.string(), pid: z.int(), key: z.string(), endedAt: z.number().nullable() }).nullable(),
       lastOwnerAt: z.number().nullable(),
       lastClientAt: z.number().nullable(),
       lastBusyAt: z.number().nullable(),
@@ -64,7 +62,15 @@ export class Memory {
   of(key: string): Remembered {
     let entry = this.#servers.get(key);
     if (entry === undefined) {
-      entry = { owner: null, lastOwnerAt: null, lastClientAt: null, lastBusyAt: null, lowCpuSince: null, samples: [], seenAt: 0 };
+      entry = {
+        owner: null,
+        lastOwnerAt: null,
+        lastClientAt: null,
+        lastBusyAt: null,
+        lowCpuSince: null,
+        samples: [],
+        seenAt: 0,
+      };
       this.#servers.set(key, entry);
     }
     return entry;
@@ -88,7 +94,9 @@ export class Memory {
 
   /** PIDs of owners that were alive when last seen. */
   ownerPids(): number[] {
-    return [...this.#servers.values()].flatMap(({ owner }) => (owner === null || owner.endedAt !== null ? [] : [owner.pid]));
+    return [...this.#servers.values()].flatMap(({ owner }) =>
+      owner === null || owner.endedAt !== null ? [] : [owner.pid],
+    );
   }
 
   cpu(key: string, percent: number | null, now: number): void {

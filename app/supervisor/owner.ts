@@ -3,9 +3,9 @@
  * Pure; memory of owners that have gone is handed in.
  */
 import type { Look, ProcessInfo } from '../hosts/host.ts';
+import { clockTime } from '../roll/words.ts';
 import { recognisable } from '../servers/group.ts';
 import { isPlainWrapper } from '../servers/wrappers.ts';
-import { clockTime } from '../roll/words.ts';
 import { ownerLabel } from './owner-label.ts';
 import type { OwnerFact } from './standing.ts';
 
@@ -84,7 +84,9 @@ export function findOwner(
 }
 
 function adopterName(parent: ProcessInfo): string {
-  return parent.comm === 'systemd' ? "the user's systemd" : `${ownerLabel(parent)} (PID ${parent.pid}), which adopted it`;
+  return parent.comm === 'systemd'
+    ? "the user's systemd"
+    : `${ownerLabel(parent)} (PID ${parent.pid}), which adopted it`;
 }
 
 function alive(process: ProcessInfo, label: string): OwnerSearch {

@@ -13,7 +13,10 @@ export interface PermissionFacts {
 
 function otherUser(uid: number | null): Permission {
   const who = uid === null ? 'a user that could not be read' : `another user (uid ${uid})`;
-  return { allowed: 'no', why: `It belongs to ${who}, and Rollcall never signals other users' processes. Ask its owner.` };
+  return {
+    allowed: 'no',
+    why: `It belongs to ${who}, and Rollcall never signals other users' processes. Ask its owner.`,
+  };
 }
 
 export function reapPermission(facts: PermissionFacts): Permission {

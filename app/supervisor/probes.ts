@@ -2,7 +2,7 @@
  * Health and event streams of the servers in the roll: asked rarely, passively, with deadlines, and dropped when a
  * server leaves. Health is not identity: nothing here decides what a process is.
  */
-import { type ProcessIdentity, identityKey } from '../identity/identity.ts';
+import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
 import type { BusyWatch, Endpoint, Health, Kind } from '../servers/kind.ts';
 import type { StreamFact } from './busyness.ts';
 
@@ -56,7 +56,13 @@ export class Probes {
     let probe = this.#probes.get(key);
     if (probe === undefined || probe.place !== place) {
       probe?.watch?.close();
-      probe = { health: { state: 'unknown', why: 'it has not been asked yet' }, askedAt: 0, asking: null, watch: null, place };
+      probe = {
+        health: { state: 'unknown', why: 'it has not been asked yet' },
+        askedAt: 0,
+        asking: null,
+        watch: null,
+        place,
+      };
       this.#probes.set(key, probe);
     }
     const every = probe.health.state === 'ok' || probe.health.state === 'locked' ? HEALTH_EVERY_MS : HEALTH_RETRY_MS;

@@ -77,7 +77,8 @@ export class Started {
     for (const [pid, start] of this.#seen) {
       if (ticks(pid) === start && isAlive(pid)) process.kill(pid, 'SIGKILL');
     }
-    for (const pid of this.#seen.keys()) await waitUntil(`PID ${pid} is gone`, () => !isAlive(pid) || ticks(pid) !== this.#seen.get(pid));
+    for (const pid of this.#seen.keys())
+      await waitUntil(`PID ${pid} is gone`, () => !isAlive(pid) || ticks(pid) !== this.#seen.get(pid));
   }
 }
 

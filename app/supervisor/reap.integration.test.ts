@@ -67,7 +67,10 @@ describe('a leaked server', () => {
     expect(result.results).toMatchObject([{ pid, outcome: 'gone' }]);
     expect(tree.filter(isAlive)).toEqual([]);
 
-    const again = await world.core.run({ command: 'reap', targets: [server?.id ?? ''], confirmed: true, force: false }, 'tray');
+    const again = await world.core.run(
+      { command: 'reap', targets: [server?.id ?? ''], confirmed: true, force: false },
+      'tray',
+    );
     expect(again.ok).toBe(true);
     expect(again.results).toMatchObject([{ outcome: 'gone', signals: [] }]);
   });
@@ -92,7 +95,12 @@ describe('a leaked server', () => {
     const pid = await orphan({ swallow: -1 });
     await world.until('it is leaked', () => world.server(pid)?.standing === 'leaked');
     const result = await reapLeaked('window');
-    expect(result.results[0]?.signals).toEqual([`dispose ${pid}`, `SIGTERM ${pid}`, `SIGTERM ${pid}`, `SIGKILL ${pid}`]);
+    expect(result.results[0]?.signals).toEqual([
+      `dispose ${pid}`,
+      `SIGTERM ${pid}`,
+      `SIGTERM ${pid}`,
+      `SIGKILL ${pid}`,
+    ]);
     expect(isAlive(pid)).toBe(false);
   });
 
@@ -100,7 +108,9 @@ describe('a leaked server', () => {
     const pid = await orphan();
     await world.until('it is leaked', () => world.server(pid)?.standing === 'leaked');
     await reapLeaked('window');
-    const lines = readAudit(world.paths.auditFile).filter((line) => line.pid === pid).map(({ event }) => event);
+    const lines = readAudit(world.paths.auditFile)
+      .filter((line) => line.pid === pid)
+      .map(({ event }) => event);
     expect(lines).toEqual(['leaked', 'dispose-intent', 'dispose-outcome', 'signal-intent', 'signal-outcome', 'reaped']);
   });
 

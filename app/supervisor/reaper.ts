@@ -5,7 +5,7 @@ import type { ReapResult, Task } from '../roll/schema.ts';
 import { formatBytes, plural } from '../roll/words.ts';
 import type { Audit } from './audit.ts';
 import { type EndResult, type EndTarget, endTree } from './ender.ts';
-import { type Target, consentMissing, permissionOf } from './targets.ts';
+import { consentMissing, permissionOf, type Target } from './targets.ts';
 import type { RunningTask, Tasks } from './tasks.ts';
 
 /** Targets ended at once. Each waits most of the time; more would only make the machine louder. */
@@ -46,7 +46,11 @@ export async function reap(
     missing: act === 'reap' ? consentMissing(permissionOf(target), consent.confirmed, consent.force) : null,
   }));
   const title = titleOf(targets, act);
-  const task = deps.tasks.begin(act, title, targets.map(({ id, label }) => ({ id, label })));
+  const task = deps.tasks.begin(
+    act,
+    title,
+    targets.map(({ id, label }) => ({ id, label })),
+  );
   const results: ReapResult[] = [];
   const queue = chosen.map((choice, index) => ({ ...choice, index }));
   const work = async (): Promise<void> => {
@@ -57,7 +61,11 @@ export async function reap(
   try {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   } catch (error) {
-    task.end('failed', error instanceof Error ? error.message : String(error), results.filter((result) => result !== undefined));
+    task.end(
+      'failed',
+      error instanceof Error ? error.message : String(error),
+      results.filter((result) => result !== undefined),
+    );
     throw error;
   }
   const done = results.every(({ outcome }) => outcome === 'gone');
@@ -96,9 +104,25 @@ async function endOne(
   const pid = target.type === 'server' ? target.server.row.pid : target.leftover.row.pid;
   if (missing !== null) {
     const message = `${target.label} was not reaped. ${missing}`;
-    deps.audit.write({ event: 'refused', by: consent.by, host: deps.host.name, pid, subject: target.label, text: message });
+    deps.audit.write({
+      event: 'refused',
+      by: consent.by,
+      host: deps.host.name,
+      pid,
+      subject: target.label,
+      text: message,
+    });
     task.row(index, 'refused', 'refused');
-    return { pid, id: target.id, label: target.label, outcome: 'refused', verdict: 'same', signals: [], message, freedBytes: 0 };
+    return {
+      pid,
+      id: target.id,
+      label: target.label,
+      outcome: 'refused',
+      verdict: 'same',
+      signals: [],
+      message,
+      freedBytes: 0,
+    };
   }
   const running = deps.ending.get(target.id);
   const ending =
@@ -123,12 +147,28 @@ async function endOne(
 }
 
 /** A server that is proved gone takes its record with it; what stays keeps it. */
-function settle(target: Target, result: EndResult, consent: Consent, deps: ReapDependencies, act: Task['act'], pid: number): void {
+function settle(
+  target: Target,
+  result: EndResult,
+  consent: Consent,
+  deps: ReapDependencies,
+  act: Task['act'],
+  pid: number,
+): void {
   const record = target.type === 'server' ? target.server.record : null;
-  if (record !== null && (result.outcome === 'gone' || result.outcome === 'came-back')) deps.store.remove(record.record.nonce);
+  if (record !== null && (result.outcome === 'gone' || result.outcome === 'came-back'))
+    deps.store.remove(record.record.nonce);
   const good = result.outcome === 'gone';
   const event = act === 'reap' ? (good ? 'reaped' : 'reap-failed') : good ? 'stopped' : 'stop-failed';
-  deps.audit.write({ event, by: consent.by, host: deps.host.name, pid, verdict: result.verdict, subject: target.label, text: result.message });
+  deps.audit.write({
+    event,
+    by: consent.by,
+    host: deps.host.name,
+    pid,
+    verdict: result.verdict,
+    subject: target.label,
+    text: result.message,
+  });
 }
 
 function endTargetOf(target: Target): EndTarget {

@@ -3,14 +3,19 @@
  * written is completed from the process that carries its nonce. Done by the one writer only.
  */
 import type { Host, Look } from '../hosts/host.ts';
-import type { RecordEntry } from '../roll/schema.ts';
 import { carrierOf, corruptEntry } from '../records/judge.ts';
 import { RecordChanged, type RecordFile, type RecordStore } from '../records/store.ts';
+import type { RecordEntry } from '../roll/schema.ts';
 import type { Audit } from './audit.ts';
 import { refOf } from './members.ts';
 
 /** @returns entries of the files that were moved aside, for this run's list of records */
-export function setAsideCorrupt(files: readonly RecordFile[], store: RecordStore, audit: Audit, host: string): RecordEntry[] {
+export function setAsideCorrupt(
+  files: readonly RecordFile[],
+  store: RecordStore,
+  audit: Audit,
+  host: string,
+): RecordEntry[] {
   const moved: RecordEntry[] = [];
   for (const file of files) {
     // What could not be read at all, or belongs to a later Rollcall, stays where it is and is shown.
@@ -57,6 +62,13 @@ export async function bindCutOffStarts(
       listening: listening === null ? null : { address: listening.address, port: listening.port },
     });
     const text = `${record.kind} in ${record.directory}, PID ${carrier.pid}, was adopted: its start had been cut off`;
-    audit.write({ event: 'adopted', by: 'app', pid: carrier.pid, identity: carrier.identity, subject: record.kind, text });
+    audit.write({
+      event: 'adopted',
+      by: 'app',
+      pid: carrier.pid,
+      identity: carrier.identity,
+      subject: record.kind,
+      text,
+    });
   }
 }

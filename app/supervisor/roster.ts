@@ -3,22 +3,22 @@ import type { Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey } from '../identity/identity.ts';
 import { type LiveRecord, nonceOf } from '../records/judge.ts';
 import type { Server } from '../roll/schema.ts';
-import { type ServerGroup, groupServers } from '../servers/group.ts';
+import { groupServers, type ServerGroup } from '../servers/group.ts';
 import type { Busyness, Endpoint, Health, Kind } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
 import { judgeBusyness } from './busyness.ts';
 import { clientFact, clientsOf } from './clients.ts';
 import { idOf } from './ids.ts';
-import type { Memory } from './memory.ts';
 import { memoryOf } from './members.ts';
-import { type OwnerSearch, findOwner } from './owner.ts';
+import type { Memory } from './memory.ts';
+import { findOwner, type OwnerSearch } from './owner.ts';
 import { programName } from './owner-label.ts';
 import { type PermissionFacts, reapPermission, stopPermission } from './permissions.ts';
 import type { Probes } from './probes.ts';
 import { processRows } from './process-rows.ts';
 import { serviceFact } from './service.ts';
 import { judgeStanding, type OwnerFact, type StandingFacts } from './standing.ts';
-import { type TreeNode, childrenOf, treeBelow } from './tree.ts';
+import { childrenOf, type TreeNode, treeBelow } from './tree.ts';
 
 export interface RosterInput {
   readonly host: string;
@@ -93,7 +93,8 @@ export function buildRoster(input: RosterInput): JudgedServer[] {
   const nested = nestedLeaders(groups);
   const children = childrenOf(input.look);
   const portOf = (group: ServerGroup): string => {
-    const port = input.look.listening.find(({ pid }) => group.pids.includes(pid))?.port ?? group.recognition.declaredPort;
+    const port =
+      input.look.listening.find(({ pid }) => group.pids.includes(pid))?.port ?? group.recognition.declaredPort;
     return port === null || port === undefined ? group.recognition.kind : `${group.recognition.kind} :${port}`;
   };
   const labels = new Map(groups.flatMap((group) => group.pids.map((pid) => [pid, portOf(group)] as const)));
@@ -121,7 +122,9 @@ function judgeServer(
   const own = new Set(group.pids);
   const below = tree.map(({ info }) => info).filter(({ pid }) => !own.has(pid));
   const treePids = new Set(tree.map(({ info }) => info.pid));
-  const record = input.live.find(({ ref }) => roots.some(({ identity }) => identityKey(identity) === identityKey(ref.identity))) ?? null;
+  const record =
+    input.live.find(({ ref }) => roots.some(({ identity }) => identityKey(identity) === identityKey(ref.identity))) ??
+    null;
   const kind = input.kindOf(group.recognition.kind);
   const endpoint = endpointOf(look, roots);
   const listening = look.listening.filter(({ pid }) => own.has(pid)).map(({ address, port }) => ({ address, port }));
@@ -214,7 +217,10 @@ function judgeServer(
 function ownerFact(search: OwnerSearch, leader: ProcessInfo, record: LiveRecord | null): OwnerFact {
   if (record !== null) return { state: 'alive', label: 'Rollcall', pid: leader.ppid, fact: 'Rollcall supervises it' };
   if (search.fact.state !== 'gone' || nonceOf(leader) === null) return search.fact;
-  return { state: 'unknown', why: 'a Rollcall started it, but no record here names it: its state folder may be another one' };
+  return {
+    state: 'unknown',
+    why: 'a Rollcall started it, but no record here names it: its state folder may be another one',
+  };
 }
 
 /**
@@ -287,7 +293,8 @@ function healthWords(
 function ownerRow(search: OwnerSearch, record: LiveRecord | null, unit: string | null): Server['owner'] {
   if (record !== null) {
     const bound = record.record.owner;
-    if (bound !== null) return { label: `Rollcall, for ${bound.label}`, pid: bound.ref.identity.pid, alive: true, endedAt: null };
+    if (bound !== null)
+      return { label: `Rollcall, for ${bound.label}`, pid: bound.ref.identity.pid, alive: true, endedAt: null };
     return { label: 'Rollcall', pid: null, alive: true, endedAt: null };
   }
   if (unit !== null) return { label: unit, pid: null, alive: true, endedAt: null };

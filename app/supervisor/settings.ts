@@ -61,7 +61,11 @@ class FileSettings implements SettingsSource {
   startable(env: Readonly<Record<string, string | undefined>>): Promise<Roll['startable']> {
     return Promise.all(
       startableKinds(this.config.kinds, this.#start).map(async ({ name, locate }) => {
-        const found = (await locate?.(env)) ?? { found: false, why: `${name} cannot be started from here.`, remedy: '' };
+        const found = (await locate?.(env)) ?? {
+          found: false,
+          why: `${name} cannot be started from here.`,
+          remedy: '',
+        };
         return found.found
           ? { kind: name, available: true, detail: found.program }
           : { kind: name, available: false, detail: `${found.why} ${found.remedy}`.trim() };

@@ -7,7 +7,13 @@ const NOW = Date.parse('2026-03-02T12:00:00Z');
 const LEAKED: StandingFacts = {
   supervised: false,
   service: { state: 'no', fact: 'no unit, no container, not registered as a daemon' },
-  owner: { state: 'gone', label: 'node launcher.js', pid: 4711, endedAt: NOW - 900_000, fact: 'its owner node launcher.js, PID 4711, exited at 11:45:00' },
+  owner: {
+    state: 'gone',
+    label: 'node launcher.js',
+    pid: 4711,
+    endedAt: NOW - 900_000,
+    fact: 'its owner node launcher.js, PID 4711, exited at 11:45:00',
+  },
   detached: { state: 'no', fact: 'hangup is not ignored' },
   client: { state: 'none', fact: 'no client connected to :4096' },
   busy: { busy: false, sign: 'no tool child, event stream silent for 5 s' },
@@ -43,14 +49,26 @@ describe('the first rule that matches', () => {
 describe('suspect instead of leaked', () => {
   test.each<[string, Partial<StandingFacts>, RegExp]>([
     ['a client', { client: { state: 'some', count: 1, fact: 'curl, PID 7 is connected' } }, /curl/u],
-    ['clients that could not be read', { client: { state: 'unknown', why: 'its connections could not be read' } }, /could not be read/u],
+    [
+      'clients that could not be read',
+      { client: { state: 'unknown', why: 'its connections could not be read' } },
+      /could not be read/u,
+    ],
     ['a busy sign', { busy: { busy: true, sign: 'a tool runs: sleep, PID 9' } }, /a tool runs/u],
     ['busyness that could not be told', { busy: { busy: 'unknown', why: 'it does not answer' } }, /does not answer/u],
     ['the grace', { aloneSince: NOW - 60_000 }, /alone for 1 min; the grace is 2 min/u],
     ['an owner that could not be told', { owner: { state: 'unknown', why: 'its parent is outside' } }, /outside/u],
     ['an identity that is not proved', { unproved: 'its user could not be read' }, /user could not be read/u],
-    ['a cgroup that could not be read', { service: { state: 'unknown', fact: 'its cgroup could not be read' } }, /cgroup/u],
-    ['signals that could not be read', { detached: { state: 'unknown', fact: 'its ignored signals could not be read' } }, /ignored signals/u],
+    [
+      'a cgroup that could not be read',
+      { service: { state: 'unknown', fact: 'its cgroup could not be read' } },
+      /cgroup/u,
+    ],
+    [
+      'signals that could not be read',
+      { detached: { state: 'unknown', fact: 'its ignored signals could not be read' } },
+      /ignored signals/u,
+    ],
   ])('%s', (_, change, reason) => {
     const judged = judgeStanding({ ...LEAKED, ...change });
     expect(judged.standing).toBe('suspect');

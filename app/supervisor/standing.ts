@@ -6,9 +6,10 @@
  * Pure. Everything that was looked at arrives as facts; what could not be looked at arrives as such, and a check
  * that could not run never counts as one that holds.
  */
-import type { Busyness } from '../servers/kind.ts';
-import { sentenceAge } from '../roll/words.ts';
+
 import type { Check, Standing } from '../roll/schema.ts';
+import { sentenceAge } from '../roll/words.ts';
+import type { Busyness } from '../servers/kind.ts';
 
 export type OwnerFact =
   | { readonly state: 'alive'; readonly label: string; readonly pid: number; readonly fact: string }

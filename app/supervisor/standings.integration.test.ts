@@ -121,9 +121,14 @@ function removed(unit: string): boolean {
 
 describe('B5 what somebody meant to stay', () => {
   test('under nohup is detached: not in "reap all", reaped by name only', async () => {
-    const shell = started.spawn('/bin/bash', ['-c', `cd ${folder} && nohup ${program} serve --port 0 >/dev/null 2>&1 & sleep 0.3`]);
+    const shell = started.spawn('/bin/bash', [
+      '-c',
+      `cd ${folder} && nohup ${program} serve --port 0 >/dev/null 2>&1 & sleep 0.3`,
+    ]);
     await exitOf(shell);
-    await world.until('it is detached', (roll) => roll.servers.some(({ directory, standing: is }) => directory === folder && is === 'detached'));
+    await world.until('it is detached', (roll) =>
+      roll.servers.some(({ directory, standing: is }) => directory === folder && is === 'detached'),
+    );
     const row = world.core.roll.servers.find(({ directory }) => directory === folder);
     const pid = started.note(row?.pid ?? 0);
     const plan = await world.core.plan('leaked');
@@ -134,30 +139,43 @@ describe('B5 what somebody meant to stay', () => {
     expect((await reapPids([pid], { confirmed: true, force: false })).results).toMatchObject([{ outcome: 'gone' }]);
   });
 
-  test.skipIf(!ROOT || CGROUPS === undefined)('in a .service cgroup is a service, and takes a force (needs root and cgroup 2)', async () => {
-    const unit = join(CGROUPS ?? '', `rollcall-test-${process.pid}.service`);
-    mkdirSync(unit);
-    try {
-      const pid = await orphan();
-      writeFileSync(join(unit, 'cgroup.procs'), String(pid));
-      await world.until('it is a service', () => standing(pid) === 'service');
-      expect(world.server(pid)?.reasons[0]).toMatch(/unit rollcall-test-\d+\.service/u);
-      const asked = await reapPids([pid], { confirmed: true, force: false });
-      expect(asked.results).toMatchObject([{ outcome: 'refused', signals: [] }]);
-      expect(isAlive(pid)).toBe(true);
-      await started.kill(pid);
-    } finally {
-      await waitUntil('the cgroup can be removed', () => removed(unit));
-    }
-  });
+  test.skipIf(!ROOT || CGROUPS === undefined)(
+    'in a .service cgroup is a service, and takes a force (needs root and cgroup 2)',
+    async () => {
+      const unit = join(CGROUPS ?? '', `rollcall-test-${process.pid}.service`);
+      mkdirSync(unit);
+      try {
+        const pid = await orphan();
+        writeFileSync(join(unit, 'cgroup.procs'), String(pid));
+        await world.until('it is a service', () => standing(pid) === 'service');
+        expect(world.server(pid)?.reasons[0]).toMatch(/unit rollcall-test-\d+\.service/u);
+        const asked = await reapPids([pid], { confirmed: true, force: false });
+        expect(asked.results).toMatchObject([{ outcome: 'refused', signals: [] }]);
+        expect(isAlive(pid)).toBe(true);
+        await started.kill(pid);
+      } finally {
+        await waitUntil('the cgroup can be removed', () => removed(unit));
+      }
+    },
+  );
 });
 
 test('C5 a server in its shell’s process group dies alone: shell, siblings and this process survive', async () => {
-  const shell = started.spawn('/bin/bash', ['-c', `sleep 333 & cd ${folder}; ${program} serve --port 0 & echo $! > pid; wait`], { detached: true });
-  await waitUntil('the server was started', () => existsSync(join(folder, 'pid')) && readFileSync(join(folder, 'pid'), 'utf8').endsWith('\n'));
+  const shell = started.spawn(
+    '/bin/bash',
+    ['-c', `sleep 333 & cd ${folder}; ${program} serve --port 0 & echo $! > pid; wait`],
+    { detached: true },
+  );
+  await waitUntil(
+    'the server was started',
+    () => existsSync(join(folder, 'pid')) && readFileSync(join(folder, 'pid'), 'utf8').endsWith('\n'),
+  );
   const pid = started.note(Number(readFileSync(join(folder, 'pid'), 'utf8')));
   await world.until('it is listed', () => standing(pid) !== undefined);
-  const group = execFileSync('ps', ['-o', 'pid=', '-g', String(shell.pid)], { encoding: 'utf8' }).trim().split(/\s+/u).map(Number);
+  const group = execFileSync('ps', ['-o', 'pid=', '-g', String(shell.pid)], { encoding: 'utf8' })
+    .trim()
+    .split(/\s+/u)
+    .map(Number);
   const siblings = group.filter((each) => each !== pid && started.note(each) > 0);
   expect(siblings.length).toBeGreaterThanOrEqual(2);
   expect((await reapPids([pid])).results).toMatchObject([{ outcome: 'gone' }]);
@@ -169,8 +187,14 @@ test('a server with a client is suspect and names the client; when the client go
   const pid = await orphan();
   await world.until('its port is seen', () => (world.server(pid)?.listening.length ?? 0) > 0);
   const port = world.server(pid)?.listening[0]?.port ?? 0;
-  const client = started.spawn(process.execPath, ['-e', `require('node:net').connect(${port}, '127.0.0.1'); setInterval(() => {}, 1000);`]);
-  await world.until('the client is seen', () => world.server(pid)?.clients?.some((each) => each.pid === client.pid) ?? false);
+  const client = started.spawn(process.execPath, [
+    '-e',
+    `require('node:net').connect(${port}, '127.0.0.1'); setInterval(() => {}, 1000);`,
+  ]);
+  await world.until(
+    'the client is seen',
+    () => world.server(pid)?.clients?.some((each) => each.pid === client.pid) ?? false,
+  );
   expect(standing(pid)).toBe('suspect');
   expect(world.server(pid)?.reasons.join('; ')).toContain(`node, PID ${client.pid} is connected`);
   await started.kill(client.pid);
@@ -185,26 +209,41 @@ test('a busy session seen on the event stream keeps an ownerless server out of r
   expect(isAlive(pid)).toBe(true);
 });
 
-test.skipIf(!ROOT)('another user’s server is shown and never signalled, also when we are root (needs root)', async () => {
-  execFileSync('chmod', ['755', folder]);
-  const other = started.spawn(program, ['serve', '--port', '0'], { cwd: folder, uid: 65534, gid: 65534, detached: true });
-  await world.until('it is listed', () => world.server(other.pid) !== undefined);
-  expect(world.server(other.pid)?.reap).toMatchObject({ allowed: 'no' });
-  expect((await reapPids([other.pid])).results).toMatchObject([{ outcome: 'refused', signals: [] }]);
-  expect(isAlive(other.pid)).toBe(true);
-});
+test.skipIf(!ROOT)(
+  'another user’s server is shown and never signalled, also when we are root (needs root)',
+  async () => {
+    execFileSync('chmod', ['755', folder]);
+    const other = started.spawn(program, ['serve', '--port', '0'], {
+      cwd: folder,
+      uid: 65534,
+      gid: 65534,
+      detached: true,
+    });
+    await world.until('it is listed', () => world.server(other.pid) !== undefined);
+    expect(world.server(other.pid)?.reap).toMatchObject({ allowed: 'no' });
+    expect((await reapPids([other.pid])).results).toMatchObject([{ outcome: 'refused', signals: [] }]);
+    expect(isAlive(other.pid)).toBe(true);
+  },
+);
 
 test('leftovers of a dead server are found by its mark and reaped; its descendants’ strangers are not', async () => {
   const pid = await orphan({ tool: true, helper: true });
   await world.until('its children are seen', () => (world.server(pid)?.processes.length ?? 0) >= 5);
-  const children = (world.server(pid)?.processes ?? []).filter(({ role }) => role === 'child').map((row) => started.note(row.pid));
+  const children = (world.server(pid)?.processes ?? [])
+    .filter(({ role }) => role === 'child')
+    .map((row) => started.note(row.pid));
   await started.kill(pid);
   await world.until('leftovers are listed', (roll) => roll.leftovers.filter(({ ofPid }) => ofPid === pid).length >= 2);
   const leftovers = world.core.roll.leftovers.filter(({ ofPid }) => ofPid === pid);
   expect(leftovers.map(({ reap }) => reap.allowed)).toEqual(leftovers.map(() => 'yes'));
-  const result = await world.core.run({ command: 'reap', targets: leftovers.map(({ id }) => id), confirmed: false, force: false }, 'window');
+  const result = await world.core.run(
+    { command: 'reap', targets: leftovers.map(({ id }) => id), confirmed: false, force: false },
+    'window',
+  );
   expect(result.ok).toBe(true);
   expect(children.filter(isAlive)).toEqual([]);
-  const signalled = readAudit(world.paths.auditFile).filter(({ event }) => event === 'signal-intent').map((line) => line.pid);
+  const signalled = readAudit(world.paths.auditFile)
+    .filter(({ event }) => event === 'signal-intent')
+    .map((line) => line.pid);
   expect(signalled).not.toContain(process.pid);
 });

@@ -108,7 +108,9 @@ describe('a start', () => {
     await open({ exit: 0 });
     const result = await start();
     expect(result).toMatchObject({ ok: false, failure: { code: 'exited' } });
-    expect(result.ok ? '' : result.failure.message).toMatch(/^opencode ended with code 0 after \d+\.\d s without opening a port\.$/u);
+    expect(result.ok ? '' : result.failure.message).toMatch(
+      /^opencode ended with code 0 after \d+\.\d s without opening a port\.$/u,
+    );
     expect(records()).toEqual([]);
     expect(world.core.roll.servers.filter(({ directory }) => directory === folder)).toEqual([]);
     expect(readAudit(world.paths.auditFile).filter(({ event }) => event === 'planned')).toHaveLength(1);
@@ -157,7 +159,14 @@ describe('a start', () => {
     await open();
     rmSync(join(folder, 'nothing'), { recursive: true, force: true });
     const result = await world.core.run(
-      { command: 'start', kind: 'opencode', directory: join(folder, 'nothing'), port: null, forPid: null, keepRunning: false },
+      {
+        command: 'start',
+        kind: 'opencode',
+        directory: join(folder, 'nothing'),
+        port: null,
+        forPid: null,
+        keepRunning: false,
+      },
       'cli',
     );
     expect(result).toMatchObject({ ok: false, failure: { code: 'no-folder' } });
@@ -180,8 +189,14 @@ describe('a restart of the app', () => {
     const [name] = records();
     const file = join(world.paths.recordsDir, name ?? '');
     const record: Record<string, unknown> = JSON.parse(readFileSync(file, 'utf8'));
-    const writer = { identity: { ...(record['server'] as { identity: object }).identity, pid: 4_000_000 }, evidence: { executable: null, argvHash: null } };
-    writeFileSync(file, JSON.stringify({ ...record, state: 'planned', spawned: null, server: null, listening: null, writer }));
+    const writer = {
+      identity: { ...(record['server'] as { identity: object }).identity, pid: 4_000_000 },
+      evidence: { executable: null, argvHash: null },
+    };
+    writeFileSync(
+      file,
+      JSON.stringify({ ...record, state: 'planned', spawned: null, server: null, listening: null, writer }),
+    );
     world = await world.restart();
     expect(world.server(pid)?.standing).toBe('supervised');
   });

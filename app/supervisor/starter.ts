@@ -10,7 +10,7 @@ import type { ProcessRef } from '../identity/identity.ts';
 import { nonceOf } from '../records/judge.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
-import { type ServerGroup, groupServers } from '../servers/group.ts';
+import { groupServers, type ServerGroup } from '../servers/group.ts';
 import type { Endpoint, Health, Kind } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
 import type { Audit } from './audit.ts';
@@ -65,7 +65,11 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
   const { kind } = order;
   checkFolder(order.directory);
   if (kind.locate === null || kind.startPlan === null) {
-    throw new ActFailed('not-startable', `${kind.name} cannot be started from here.`, 'Start it with its own tool; Rollcall lists it.');
+    throw new ActFailed(
+      'not-startable',
+      `${kind.name} cannot be started from here.`,
+      'Start it with its own tool; Rollcall lists it.',
+    );
   }
   if (order.port !== null) await checkPort(deps.host, order.port);
   const owner = order.forPid === null ? null : await ownerRef(deps.host, order.forPid);
@@ -166,7 +170,11 @@ async function checkPort(host: Host, port: number): Promise<void> {
 async function ownerRef(host: Host, pid: number): Promise<NonNullable<ServerRecord['owner']>> {
   const info = await host.inspect(pid);
   if (info === null || info.state === 'Z' || info.state === 'X') {
-    throw new ActFailed('no-owner', `No running process has PID ${pid}.`, 'Name a process that runs, or leave out --for.');
+    throw new ActFailed(
+      'no-owner',
+      `No running process has PID ${pid}.`,
+      'Name a process that runs, or leave out --for.',
+    );
   }
   return { label: ownerLabel(info), ref: refOf(info) };
 }
@@ -188,7 +196,11 @@ async function spawn(
     });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new ActFailed('spawn-failed', `${plan.argv[0]} could not be started: ${why}`, 'Check that the program is there and may be run.');
+    throw new ActFailed(
+      'spawn-failed',
+      `${plan.argv[0]} could not be started: ${why}`,
+      'Check that the program is there and may be run.',
+    );
   }
 }
 
@@ -234,7 +246,8 @@ async function waitReady(order: StartOrder, deps: StartDependencies, spawned: Sp
 function carriersOf(look: Look, spawned: Spawned, nonce: string): ProcessInfo[] {
   const root = look.processes.get(spawned.ref.identity.pid);
   const mine = new Map<number, ProcessInfo>();
-  if (root !== undefined && root.startTime === spawned.ref.identity.startTime && root.state !== 'Z') mine.set(root.pid, root);
+  if (root !== undefined && root.startTime === spawned.ref.identity.startTime && root.state !== 'Z')
+    mine.set(root.pid, root);
   for (const info of look.processes.values()) {
     if (nonceOf(info) === nonce && info.state !== 'Z') mine.set(info.pid, info);
   }
@@ -291,11 +304,24 @@ async function abandon(
       ? null
       : await endTree(
           { label: subject, roots, kind: order.kind, endpoint: null, ports: [] },
-          { host: deps.host, look: deps.look, audit: deps.audit, by: deps.by, stopAt: () => false, progress: deps.progress },
+          {
+            host: deps.host,
+            look: deps.look,
+            audit: deps.audit,
+            by: deps.by,
+            stopAt: () => false,
+            progress: deps.progress,
+          },
         );
   if (ended === null || ended.outcome === 'gone') deps.store.remove(record.nonce);
   const reason = error instanceof Error ? error.message : String(error);
-  deps.audit.write({ event: 'start-failed', by: deps.by, pid: spawned.ref.identity.pid, subject, text: `${subject} did not start: ${reason}` });
+  deps.audit.write({
+    event: 'start-failed',
+    by: deps.by,
+    pid: spawned.ref.identity.pid,
+    subject,
+    text: `${subject} did not start: ${reason}`,
+  });
   if (!(error instanceof ActFailed)) return error;
   const { failure } = error;
   const log = record.logPath === null ? '' : tail(record.logPath, LOG_TAIL_BYTES).text.trim();

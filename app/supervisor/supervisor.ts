@@ -3,7 +3,7 @@ import { atomicWrite } from '../config/atomic-write.ts';
 import type { Paths } from '../config/paths.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
 import type { Host, MachineLine } from '../hosts/host.ts';
-import { type ProcessRef, identityKey } from '../identity/identity.ts';
+import { identityKey, type ProcessRef } from '../identity/identity.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { RecordEntry, Roll } from '../roll/schema.ts';
@@ -15,8 +15,8 @@ import { explain } from './explain.ts';
 import { failed, failureOf } from './failure.ts';
 import type { Mode } from './local-core.ts';
 import { tail } from './logs.ts';
-import type { Memory } from './memory.ts';
 import { refOf } from './members.ts';
+import type { Memory } from './memory.ts';
 import { isUndecided, Observatory, type Sight } from './observatory.ts';
 import { bindCutOffStarts, setAsideCorrupt } from './reconcile.ts';
 import type { SettingsSource } from './settings.ts';
@@ -189,7 +189,14 @@ export class Supervisor implements LocalCore {
     for (const { row } of leaked) {
       if (this.#leaked.has(row.id)) continue;
       const text = `${rowName(row)}, PID ${row.pid}, leaked: ${row.reasons.join('; ')}`;
-      this.#parts.audit.write({ event: 'leaked', by: 'app', pid: row.pid, identity: row.identity, subject: rowName(row), text });
+      this.#parts.audit.write({
+        event: 'leaked',
+        by: 'app',
+        pid: row.pid,
+        identity: row.identity,
+        subject: rowName(row),
+        text,
+      });
     }
     this.#leaked = new Set(leaked.map(({ row }) => row.id));
   }
@@ -215,7 +222,9 @@ export class Supervisor implements LocalCore {
 
   #onExit(ref: ProcessRef): void {
     if (this.#closed) return;
-    const server = this.#sight?.servers.find(({ leader }) => identityKey(leader.identity) === identityKey(ref.identity));
+    const server = this.#sight?.servers.find(
+      ({ leader }) => identityKey(leader.identity) === identityKey(ref.identity),
+    );
     if (server !== undefined && server.record !== null && !this.#acts.isEnding(server.row.id)) {
       const text = `${rowName(server.row)}, PID ${server.row.pid}, ended unexpectedly; nobody asked it to`;
       this.#parts.audit.write({ event: 'exited', by: 'app', pid: server.row.pid, subject: rowName(server.row), text });

@@ -29,9 +29,7 @@ export function permissionOf(target: Target): Permission {
 /** What "Reap all" means: leaked servers and verified leftovers, nothing else (DESIGN section 2). */
 export function leakedTargets(judged: Judged): Target[] {
   return [
-    ...judged.servers
-      .filter(({ row }) => row.standing === 'leaked' && row.reap.allowed === 'yes')
-      .map(serverTarget),
+    ...judged.servers.filter(({ row }) => row.standing === 'leaked' && row.reap.allowed === 'yes').map(serverTarget),
     ...judged.leftovers.filter(({ row }) => row.reap.allowed === 'yes').map(leftoverTarget),
   ];
 }
@@ -58,7 +56,9 @@ export function consentMissing(permission: Permission, confirmed: boolean, force
 }
 
 function consequences(row: Server): string[] {
-  const lost = (row.clients ?? []).map(({ label, connections }) => `${label}, loses its ${plural(connections, 'connection')}`);
+  const lost = (row.clients ?? []).map(
+    ({ label, connections }) => `${label}, loses its ${plural(connections, 'connection')}`,
+  );
   const children = row.processes.filter(({ role }) => role === 'child').length;
   return [
     ...(row.busy === 'busy' ? [`Work is interrupted: ${row.busySign}`] : []),
@@ -71,7 +71,8 @@ function consequences(row: Server): string[] {
 function stepsOf(target: Target): Plan['rows'][number]['steps'] {
   const rows = target.type === 'server' ? target.server.row.processes : target.leftover.row.processes;
   const ending = target.type === 'server' ? (target.server.kind?.ending ?? []) : [];
-  const disposes = target.type === 'server' && target.server.endpoint !== null && ending.some(({ step }) => step === 'dispose');
+  const disposes =
+    target.type === 'server' && target.server.endpoint !== null && ending.some(({ step }) => step === 'dispose');
   return rows.map((row, index) => ({
     pid: row.pid,
     name: row.name,

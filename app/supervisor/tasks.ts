@@ -25,7 +25,11 @@ export class Tasks {
     return this.#tasks;
   }
 
-  begin(act: Task['act'], title: string, rows: readonly { readonly id: string | null; readonly label: string }[]): RunningTask {
+  begin(
+    act: Task['act'],
+    title: string,
+    rows: readonly { readonly id: string | null; readonly label: string }[],
+  ): RunningTask {
     const id = randomUUID();
     const task: Task = {
       id,

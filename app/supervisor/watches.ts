@@ -1,6 +1,6 @@
 /** Exit events of the processes that matter: servers, their owners, and the processes that servers are bound to. */
 import type { Host } from '../hosts/host.ts';
-import { type ProcessRef, identityKey } from '../identity/identity.ts';
+import { identityKey, type ProcessRef } from '../identity/identity.ts';
 
 export class Watches {
   readonly #host: Host;

@@ -32,7 +32,11 @@ export interface WorldOptions {
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const root = options.root ?? mkdtempSync(join(tmpdir(), 'rollcall-world-'));
   const paths = resolvePaths({
-    env: { ROLLCALL_CONFIG_DIR: join(root, 'config'), ROLLCALL_STATE_DIR: join(root, 'state'), XDG_RUNTIME_DIR: join(root, 'run') },
+    env: {
+      ROLLCALL_CONFIG_DIR: join(root, 'config'),
+      ROLLCALL_STATE_DIR: join(root, 'state'),
+      XDG_RUNTIME_DIR: join(root, 'run'),
+    },
     platform: process.platform,
     uid: process.getuid?.() ?? null,
     home: root,
@@ -62,7 +66,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           stop();
-          const seen = core.roll.servers.map(({ pid, standing, reasons }) => `${pid} ${standing}: ${reasons.join('; ')}`);
+          const seen = core.roll.servers.map(
+            ({ pid, standing, reasons }) => `${pid} ${standing}: ${reasons.join('; ')}`,
+          );
           reject(new Error(`not within ${timeoutMs} ms: ${what}\n${seen.join('\n')}`));
         }, timeoutMs);
         const check = (roll: Roll): void => {

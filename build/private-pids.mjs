@@ -1,0 +1,45 @@
+// Runs a script in a PID namespace of its own, so that tests which look at "the whole machine" and reap what is leaked
+// on it see only what they have started themselves, and nothing of the person who runs them.
+import { spawn, spawnSync } from 'node:child_process';
+import process from 'node:process';
+
+/** Set inside; its value says how it was entered. */
+export const INSIDE = 'ROLLCALL_PRIVATE_PIDS';
+
+/**
+ * Ways to get a namespace: as root, or in a user namespace that keeps the person's own id. `--kill-child` ends
+ * everything inside when the outer end goes away.
+ */
+const WAYS = [
+  { name: 'as root', flags: ['--pid', '--fork', '--mount-proc', '--kill-child'] },
+  {
+    name: 'in a user namespace',
+    flags: ['--user', '--map-current-user', '--pid', '--fork', '--mount-proc', '--kill-child'],
+  },
+];
+
+/** bash, since the first process of a namespace inherits its orphans and must collect them. `; exit` keeps it alive. */
+const FIRST_PROCESS = ['bash', '-c', '"$@"; exit $?', 'first-process'];
+
+function workingWay() {
+  if (process.platform !== 'linux') return null;
+  return WAYS.find(({ flags }) => spawnSync('unshare', [...flags, 'true'], { stdio: 'ignore' }).status === 0) ?? null;
+}
+
+/**
+ * Runs `node script` inside, with this terminal. Resolves with its exit code; null where no namespace can be had, and
+ * then nothing was run.
+ */
+export async function runInside(script) {
+  const way = workingWay();
+  if (way === null) return null;
+  const child = spawn('unshare', [...way.flags, ...FIRST_PROCESS, process.execPath, script], {
+    stdio: 'inherit',
+    env: { ...process.env, [INSIDE]: way.name },
+  });
+  // A terminal's Ctrl-C reaches everything by itself; a signal to this process alone has to be handed on.
+  const handOn = (signal) => child.kill(signal);
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, handOn);
+  process.on('SIGINT', () => undefined);
+  return new Promise((resolve) => child.once('close', (code, signal) => resolve(signal === null ? code : 1)));
+}
