@@ -1,5 +1,5 @@
 /** Real `opencode` servers for tests, each with a home of its own, and the ways they come to be where they are. */
-import { mkdirSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { eventually, listeningPorts, marked, type Seen, startMarked } from './processes.ts';
 
@@ -32,18 +32,37 @@ export interface StartedServer {
   readonly launcher: Seen;
 }
 
+export interface LaunchAs {
+  readonly mark: string;
+  /** Folder for the server's own home; a new one for each server. */
+  readonly home: string;
+  /** Where it works. */
+  readonly directory: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly uid?: number;
+  /** Words put before `opencode serve`, `nohup` for example; run by bash, as a person would type it. */
+  readonly prefix?: string;
+}
+
 /**
  * A launcher (plain Node) starts `opencode serve` on a free port in a session of its own, as tools do. SIGKILL the
- * launcher and the server is an orphan.
+ * launcher and the server is an orphan. Resolves when the server answers: a request that comes before that can be lost.
  */
-export async function startByLauncher(mark: string, home: string, directory: string): Promise<StartedServer> {
+export async function startByLauncher(as: LaunchAs): Promise<StartedServer> {
+  const { mark, home, directory } = as;
   mkdirSync(directory, { recursive: true });
-  const script = `require('node:child_process').spawn(process.argv[1], ['serve', '--port', '0'], { detached: true, stdio: 'ignore' }); setInterval(() => {}, 1e6);`;
-  const { child, output } = startMarked(mark, [process.execPath, '-e', script, BINARY], {
-    cwd: directory,
-    env: opencodeEnv(home),
-  });
-  return eventually(
+  const env = { ...opencodeEnv(home), ...as.env };
+  const ids = as.uid === undefined ? {} : { uid: as.uid, gid: as.uid };
+  if (as.uid !== undefined) giveTo(as.uid, home, directory);
+  const command =
+    as.prefix === undefined
+      ? [BINARY, 'serve', '--port', '0']
+      : ['bash', '-c', `${as.prefix} ${BINARY} serve --port 0 & wait`];
+  const script = `const [program, ...args] = process.argv.slice(1);
+    require('node:child_process').spawn(program, args, { detached: true, stdio: 'ignore', ...${JSON.stringify(ids)} });
+    setInterval(() => {}, 1e6);`;
+  const { child, output } = startMarked(mark, [process.execPath, '-e', script, ...command], { cwd: directory, env });
+  const found = await eventually(
     () => {
       const all = marked(mark);
       const launcher = all.find((one) => one.pid === child.pid);
@@ -54,9 +73,21 @@ export async function startByLauncher(mark: string, home: string, directory: str
       }
       throw new Error(`no opencode listens yet: ${output()}`);
     },
-    30_000,
+    45_000,
     200,
   );
+  await eventually(async () => {
+    const answer = await fetch(`http://127.0.0.1:${found.port}/global/health`, { signal: AbortSignal.timeout(1000) });
+    if (!answer.ok) throw new Error(`it answered with ${answer.status}`);
+  }, 30_000);
+  return found;
+}
+
+function giveTo(uid: number, ...folders: string[]): void {
+  for (const folder of folders) {
+    chownSync(folder, uid, uid);
+    for (const name of readdirSync(folder)) chownSync(join(folder, name), uid, uid);
+  }
 }
 
 /** The processes of `all` below `root`. */
