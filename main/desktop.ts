@@ -156,7 +156,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     },
     close: async (deadlineMs) => {
       await control.close();
-      return core.close(true, deadlineMs);
+      return core.close(core.roll.settings.stopLocalServers, deadlineMs);
     },
     exit: (code) => app.exit(code),
     say: (text) => process.stdout.write(`${text}\n`),

@@ -5,23 +5,24 @@ import { plural } from '../app/roll/words.ts';
 export interface QuitPlan {
   /** Ended with the app. */
   readonly stopping: readonly Server[];
-  /** Marked to keep running. */
+  /** Marked to keep running, or all of them where the settings say so. */
   readonly leaving: readonly Server[];
 }
 
 /** The name of the host that is this machine. */
 export const LOCAL = 'local';
 
-export function quitPlan(roll: Pick<Roll, 'servers'>): QuitPlan {
+export function quitPlan(roll: Pick<Roll, 'servers' | 'settings'>): QuitPlan {
   const local = roll.servers.filter((server) => server.host === LOCAL && server.supervised !== null);
+  const stops = (server: Server) => roll.settings.stopLocalServers && server.supervised?.keepRunning === false;
   return {
-    stopping: local.filter((server) => server.supervised?.keepRunning === false),
-    leaving: local.filter((server) => server.supervised?.keepRunning === true),
+    stopping: local.filter((server) => stops(server)),
+    leaving: local.filter((server) => !stops(server)),
   };
 }
 
 /** A server that quitting would stop shows a sign of work, so quitting asks first. */
-export function quitAsks(roll: Pick<Roll, 'servers' | 'sessions'>): boolean {
+export function quitAsks(roll: Pick<Roll, 'servers' | 'sessions' | 'settings'>): boolean {
   const stopping = quitPlan(roll).stopping;
   return stopping.some(
     (server) =>
@@ -31,7 +32,7 @@ export function quitAsks(roll: Pick<Roll, 'servers' | 'sessions'>): boolean {
 }
 
 /** The last line of the tray menu, which says what quitting does. */
-export function quitLabel(roll: Pick<Roll, 'servers' | 'sessions'>): string {
+export function quitLabel(roll: Pick<Roll, 'servers' | 'sessions' | 'settings'>): string {
   const { stopping, leaving } = quitPlan(roll);
   const ellipsis = quitAsks(roll) ? '…' : '';
   if (stopping.length === 0 && leaving.length === 0) return 'Quit Rollcall';

@@ -120,6 +120,7 @@ export function fakeRoll(version: number, over: Partial<Roll> = {}): Roll {
       graceSeconds: 120,
       configPath: '/nowhere/config.json',
       configProblem: null,
+      stopLocalServers: true,
       statePath: '/nowhere/state',
     },
     ...over,

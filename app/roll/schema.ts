@@ -305,6 +305,8 @@ export const rollSchema = z.strictObject({
     /** `others`: one click reaps what is leaked; `always`: that asks, too. */
     reapAsk: z.enum(['others', 'always']),
     graceSeconds: z.number().nonnegative(),
+    /** Local servers that are not marked to keep running stop with the app. */
+    stopLocalServers: z.boolean(),
     configPath: z.string(),
     /** What is wrong with the configuration file, with its line; null when it is fine or absent. */
     configProblem: z.string().nullable(),

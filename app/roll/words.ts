@@ -229,12 +229,12 @@ export interface LeakedTotals {
   readonly outOfReach: number;
 }
 
-/** Sums up what is leaked in a roll, or on one host of it. */
+/** Sums up what the one click would reap in a roll, or on one host of it: what is leaked and may be reaped unasked. */
 export function leakedTotals(roll: Pick<Roll, 'servers' | 'leftovers'>, host?: string): LeakedTotals {
   const here = (row: { readonly host: string }): boolean => host === undefined || row.host === host;
   const leaked = roll.servers.filter((server) => server.standing === 'leaked' && here(server));
-  const servers = leaked.filter((server) => server.reap.allowed !== 'no').sort(byTrouble);
-  const leftovers = roll.leftovers.filter((leftover) => leftover.reap.allowed !== 'no' && here(leftover));
+  const servers = leaked.filter((server) => server.reap.allowed === 'yes').sort(byTrouble);
+  const leftovers = roll.leftovers.filter((leftover) => leftover.reap.allowed === 'yes' && here(leftover));
   return {
     servers: servers.length,
     leftovers: leftovers.length,

@@ -266,6 +266,7 @@ export class Supervisor implements LocalCore {
         reapAsk: settings.config.reap.ask,
         graceSeconds: settings.config.leak.graceSeconds,
         configPath: paths.configFile,
+        stopLocalServers: settings.config.quit.stopLocalServers,
         configProblem: settings.problem,
         statePath: paths.stateDir,
       },

@@ -121,6 +121,7 @@ export function roll(over: Partial<Roll> = {}): Roll {
       graceSeconds: 120,
       configPath: '/config/config.json',
       configProblem: null,
+      stopLocalServers: true,
       statePath: '/state',
     },
     ...over,

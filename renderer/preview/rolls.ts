@@ -531,6 +531,7 @@ export function exampleRoll(): Roll {
       graceSeconds: 120,
       configPath: `${HOME}/.config/rollcall/config.json`,
       configProblem: null,
+      stopLocalServers: true,
       statePath: `${HOME}/.local/state/rollcall`,
     },
   };
