@@ -69,7 +69,9 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
   const acts = useActs();
   const run = useRun();
   const first = roll.startable.find((entry) => entry.available && (wanted === null || entry.kind === wanted));
-  const [kind, setKind] = useState(first?.kind ?? roll.startable.find((entry) => entry.available)?.kind ?? '');
+  const [chosen, setKind] = useState<string | null>(null);
+  // Not fixed when the dialog opens: the programs of some kinds may still be looked for then.
+  const kind = chosen ?? first?.kind ?? roll.startable.find((entry) => entry.available)?.kind ?? '';
   const [folder, setFolder] = useState(home === '' ? '' : '~');
   const [portText, setPort] = useState('');
   const [keepRunning, setKeepRunning] = useState(false);

@@ -1,0 +1,137 @@
+/** Supervising for real: start, ready, stop, crash and adoption, over window, tray and command line. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Folders, spawnApp, whenServing } from './support/app.ts';
+import { ended, eventually, lives, MARK, marked, seen } from './support/processes.ts';
+import { opencodeEnv } from './support/servers.ts';
+import { expect, test, windowOf } from './support/test.ts';
+
+test.setTimeout(180_000);
+
+const run = promisify(execFile);
+
+/** The command line with this test's folders. */
+async function rollcall(folders: Folders, mark: string, ...args: string[]): Promise<string> {
+  const env = {
+    ...process.env,
+    ...opencodeEnv(folders.root),
+    ROLLCALL_STATE_DIR: folders.state,
+    ROLLCALL_CONFIG_DIR: folders.config,
+    XDG_RUNTIME_DIR: folders.runtime,
+    [MARK]: mark,
+  };
+  const { stdout } = await run(process.execPath, ['out/cli.js', ...args], { env });
+  return stdout;
+}
+
+interface Listed {
+  readonly servers: readonly {
+    readonly id: string;
+    readonly pid: number;
+    readonly pids: number[];
+    readonly standing: string;
+  }[];
+  readonly records: readonly unknown[];
+}
+
+const list = async (folders: Folders, mark: string): Promise<Listed> =>
+  JSON.parse(await rollcall(folders, mark, 'list', '--json')) as Listed;
+
+const records = (folders: Folders) => readdirSync(join(folders.state, 'records'));
+
+/** Servers of the test: everything marked that is an opencode. */
+const servers = (mark: string) => marked(mark).filter(({ argv }) => argv.includes('serve'));
+
+test('start in the window, ready, its log, stop: no process and no record left', async ({ launch, folders, mark }) => {
+  const project = join(folders.root, 'project');
+  mkdirSync(project);
+  const app = await launch({ env: opencodeEnv(folders.root) });
+  const page = await windowOf(app);
+  await page
+    .getByRole('button', { name: /Start server/u })
+    .first()
+    .click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.getByRole('radio', { name: /opencode/u })).toBeChecked({ timeout: 15_000 });
+  await dialog.getByLabel('Folder').fill(project);
+  await dialog.getByRole('button', { name: 'Start opencode' }).click();
+  const row = page.getByRole('row', { name: /Supervised/u });
+  await expect(row).toBeVisible({ timeout: 60_000 });
+  const [server] = servers(mark);
+  expect(server).toBeDefined();
+  const [name] = records(folders);
+  expect(statSync(join(folders.state, 'records', name ?? '')).mode & 0o777).toBe(0o600);
+
+  await row.click();
+  await expect(page.getByText(/opencode server listening on/u)).toBeVisible({ timeout: 15_000 });
+  await page.getByRole('button', { name: 'Stop…' }).click();
+  const question = page.getByRole('alertdialog');
+  await question.getByRole('button', { name: /^Stop opencode/u }).click();
+  await eventually(() => expect(servers(mark)).toEqual([]), 30_000);
+  await eventually(() => expect(records(folders)).toEqual([]));
+  await page.mouse.move(5, 5);
+  await expect(page.getByRole('row', { name: /Supervised/u })).toHaveCount(0, { timeout: 15_000 });
+  await app.close();
+});
+
+test('A11 the app is SIGKILLed and started again at once: it adopts, and the command line stops what it adopted', async ({
+  folders,
+  mark,
+  bus,
+}) => {
+  const project = join(folders.root, 'project');
+  mkdirSync(project);
+  const first = await spawnApp({ folders, mark, bus });
+  await whenServing(folders);
+  const [one, two] = await Promise.all([
+    rollcall(folders, mark, 'start', 'opencode', '--dir', project, '--json'),
+    rollcall(folders, mark, 'start', 'opencode', '--dir', project, '--json'),
+  ]);
+  const { pid, id } = JSON.parse(one) as { pid: number; id: string };
+  expect((JSON.parse(two) as { pid: number }).pid).toBe(pid);
+  const server = seen(pid);
+  if (server === null) throw new Error('the server is not there');
+
+  first.child.kill('SIGKILL');
+  await ended(first.child);
+  expect(lives(server)).toBe(true);
+  const second = await spawnApp({ folders, mark, bus });
+  await whenServing(folders);
+  const after = await list(folders, mark);
+  expect(after.servers.filter(({ standing }) => standing === 'supervised').map((row) => [row.id, row.pid])).toEqual([
+    [id, pid],
+  ]);
+  expect(after.records).toEqual([]);
+  expect(servers(mark)).toHaveLength(1);
+
+  await rollcall(folders, mark, 'stop', id);
+  expect(lives(server)).toBe(false);
+  expect(records(folders)).toEqual([]);
+  second.child.kill('SIGTERM');
+  expect(await ended(second.child)).toEqual({ code: 0, signal: null });
+  await eventually(() => expect(marked(mark)).toEqual([]), 20_000);
+});
+
+test('a server started by the command line alone is kept, adopted by the app, and ends with it', async ({
+  folders,
+  mark,
+  bus,
+}) => {
+  const project = join(folders.root, 'project');
+  mkdirSync(project);
+  const { pid } = JSON.parse(await rollcall(folders, mark, 'start', 'opencode', '--dir', project, '--json')) as {
+    pid: number;
+  };
+  const server = seen(pid);
+  if (server === null) throw new Error('the server is not there');
+  expect((await list(folders, mark)).servers.find((row) => row.pid === pid)?.standing).toBe('supervised');
+  const app = await spawnApp({ folders, mark, bus });
+  await whenServing(folders);
+  expect((await list(folders, mark)).servers.find((row) => row.pid === pid)?.standing).toBe('supervised');
+  app.child.kill('SIGTERM');
+  expect(await ended(app.child)).toEqual({ code: 0, signal: null });
+  expect(lives(server)).toBe(false);
+  await eventually(() => expect(marked(mark)).toEqual([]), 20_000);
+});
