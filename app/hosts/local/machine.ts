@@ -1,6 +1,5 @@
 import { cpus, hostname, loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import systeminformation from 'systeminformation';
 import type { MachineLine } from '../host.ts';
 
 /** Readings within this time are the same reading: the load is a difference, and too short a one is noise. */
@@ -17,6 +16,8 @@ export function machineReader(): () => Promise<MachineLine> {
 }
 
 async function readMachine(): Promise<MachineLine> {
+  // Loaded when it is first wanted: most commands show no machine and should not wait for it.
+  const { default: systeminformation } = await import('systeminformation');
   const [load, memory] = await Promise.all([systeminformation.currentLoad(), systeminformation.mem()]);
   return {
     hostname: hostname(),

@@ -1,24 +1,48 @@
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import koffi from 'koffi';
+import { expect, onTestFinished, test } from 'vitest';
 import { inspected, testHost } from './testing/hosts.ts';
-import { endOrphanAfterTest, PYTHON, startTicks, temporaryFolder, until } from './testing/processes.ts';
+import { endOrphanAfterTest, PYTHON, start, startTicks, temporaryFolder, until } from './testing/processes.ts';
+
+/** What a process has open, by descriptor. */
+function openFiles(pid: number): string[] {
+  const fds = readdirSync(`/proc/${pid}/fd`).map(Number);
+  return fds.sort((a, b) => a - b).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+}
 
 const ENV = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', ROLLCALL_NONCE: 'n0nce' };
 
-test('a spawned process has a session of its own, its log, its environment, and nothing else of ours', async () => {
+const libc = koffi.load(null);
+const openPlain = libc.func('int open(const char *path, int flags)');
+const getFlags = libc.func('int fcntl(int fd, int command, long argument)');
+const F_GETFD = 1;
+const FD_CLOEXEC = 1;
+
+/** A descriptor that a child inherits: opened as C does, without the O_CLOEXEC that Node always adds. */
+function inheritable(path: string): number {
+  const fd = Number(openPlain(path, 0));
+  expect(fd).toBeGreaterThan(2);
+  expect(Number(getFlags(fd, F_GETFD, 0)) & FD_CLOEXEC).toBe(0);
+  onTestFinished(() => closeSync(fd));
+  return fd;
+}
+
+test('E5 a spawned process has its own session, log and environment, and none of our descriptors', async () => {
   const host = await testHost();
   const folder = temporaryFolder();
   const logPath = join(folder, 'logs', 'server.log');
-  // A descriptor that is inherited unless something prevents it: no O_CLOEXEC through a shell's redirection.
-  const ours = openSync('/dev/null', 'r');
+  inheritable(process.execPath);
+  // That it would be inherited is shown by a child which Node alone starts.
+  const plain = start('sleep', ['60']);
+  await until('it is sleep', () => readFileSync(`/proc/${plain.pid}/comm`, 'utf8') === 'sleep\n');
+  expect(openFiles(plain.pid)).toContain(process.execPath);
   const spawned = await host.spawn({
     argv: [PYTHON, '-c', 'import sys, time; print("out", flush=True); sys.stderr.write("err\\n"); time.sleep(60)'],
     cwd: folder,
     env: ENV,
     logPath,
   });
-  closeSync(ours);
   const { pid } = spawned.ref.identity;
   endOrphanAfterTest(pid);
   const info = await inspected(host, pid);
@@ -31,14 +55,14 @@ test('a spawned process has a session of its own, its log, its environment, and 
       .map(([name, value]) => `${name}=${value}`)
       .sort(),
   );
-  const targets = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
-  expect(targets.filter((target) => target !== '/dev/null')).toEqual([logPath, logPath]);
   expect(statSync(logPath).mode & 0o777).toBe(0o600);
   expect(statSync(join(folder, 'logs')).mode & 0o777).toBe(0o700);
   await until('both streams are in the log', () => {
     const log = readFileSync(logPath, 'utf8');
     return log.includes('out\n') && log.includes('err\n');
   });
+  // Python has opened and closed its own files by now.
+  expect(openFiles(pid)).toEqual(['/dev/null', logPath, logPath]);
   expect(await host.verify(spawned.ref)).toEqual({ verdict: 'same' });
 
   const held = await host.hold(spawned.ref);

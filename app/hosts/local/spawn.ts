@@ -31,7 +31,14 @@ function failure(request: SpawnRequest, error: unknown): SpawnFailed {
 
 /** Opens the log so that each write goes to its end, whoever else writes to it; nobody else may read it. */
 function openLog(path: string): number {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    // One level only: Node 20 never returns from a recursive mkdir where a file system answers ENOENT below an
+    // existing folder, as procfs does.
+    mkdirSync(dirname(path), { mode: 0o700 });
+  } catch (error) {
+    // There already, or the open says what is wrong with it.
+    if (!(error instanceof Error && 'code' in error)) throw error;
+  }
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
 }
