@@ -25,6 +25,8 @@ export interface Recognition {
 export interface Recognisable {
   readonly comm: string;
   readonly argv: readonly string[];
+  /** The bytes that `argv` was decoded from, where they are at hand: most processes are told by these alone. */
+  readonly rawArgv?: Buffer | null;
   readonly executablePath: string | null;
 }
 
@@ -67,9 +69,15 @@ export type Busyness =
 
 /** A followed event stream. */
 export interface BusyWatch {
-  /** What the events so far say; `unknown` until the stream is open, and when it broke or is locked. */
+  /**
+   * What the events of this connection say; `unknown` until the stream is open, when it broke or is locked, and for a
+   * while after a reconnect as long as a session that was busy before has not been heard of.
+   */
   reading(): Busyness;
-  /** Milliseconds since the epoch of the last event that was no heartbeat; else of the stream's opening; null before. */
+  /**
+   * When the last event came that was no heartbeat; else when this connection was opened; null while none is open.
+   * Milliseconds on the monotonic clock of this thread (`performance.now()`), never to be compared with `Date.now()`.
+   */
   lastSign(): number | null;
   close(): void;
 }

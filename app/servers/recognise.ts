@@ -3,6 +3,7 @@ import { recogniseClaude } from './claude.ts';
 import { recogniseCodex } from './codex.ts';
 import { recogniseCustom } from './custom.ts';
 import type { CustomKind, Recognisable, Recognition } from './kind.ts';
+import { mayBeServer } from './may-be-server.ts';
 import { FORKS, recogniseFork } from './opencode.ts';
 import { recogniseT3 } from './t3.ts';
 
@@ -11,6 +12,7 @@ import { recogniseT3 } from './t3.ts';
  * cannot take one over. Pure; decides by argv positions and executable, never by a substring.
  */
 export function recognise(process: Recognisable, custom: readonly CustomKind[]): Recognition | null {
+  if (!mayBeServer(process, custom)) return null;
   // Worked out once for all kinds: a look asks this of every process of the machine.
   const invocation = invocationOf(process);
   if (invocation === null) return null;

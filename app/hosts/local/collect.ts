@@ -26,8 +26,6 @@ export interface CollectorOptions {
   readonly beat?: Beat;
 }
 
-/** Marks that a server leaves in its children; the others only describe. */
-const SERVER_MARKS = ['OPENCODE_PID', 'KILO_PID', 'ROLLCALL_NONCE'] as const;
 /** A parent may exit between two reads, so what belongs to the look is worked out again, this often at most. */
 const SETTLING_ROUNDS = 4;
 
@@ -72,7 +70,7 @@ export class Collector {
     for (let round = 0; round < SETTLING_ROUNDS; round += 1) {
       candidates = this.#candidates(request.customKinds);
       const roots = [...candidates.map(({ pid }) => pid), ...(request.trees ?? [])];
-      for (const [pid, entry] of this.#table.entries) if (carriesMark(entry)) roots.push(pid);
+      for (const [pid, entry] of this.#table.entries) if (entry.marked) roots.push(pid);
       const belonging = relevant(this.#table.entries, roots, request.include);
       trees = belonging.trees;
       this.#ofInterest = belonging.all;
@@ -167,13 +165,16 @@ export class Collector {
     return candidates;
   }
 
-  /** The executable costs a call of its own, so it is read only when recognition asks for it. */
+  /** Arguments are decoded, and the executable is read, only when recognition asks for them. */
   #recognisable(entry: Entry): Recognisable {
     const reader = this.#reader;
     let executable: string | null | undefined;
     return {
       comm: entry.stat.comm,
-      argv: entry.argv,
+      rawArgv: entry.rawArgv,
+      get argv() {
+        return entry.argv;
+      },
       get executablePath() {
         if (executable === undefined) {
           const path = reader.link(entry.stat.pid, `${livePath(reader, entry.stat)}exe`);
@@ -183,8 +184,4 @@ export class Collector {
       },
     };
   }
-}
-
-function carriesMark(entry: Entry): boolean {
-  return SERVER_MARKS.some((mark) => entry.marks[mark] !== undefined);
 }

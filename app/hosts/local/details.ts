@@ -124,6 +124,7 @@ export class DetailReader {
       threads: stat.threads,
       startTime: identity.startTime,
       startedAt: remembered.startedAt,
+      ageMs: remembered.ageMs,
       comm: stat.comm,
       argv: entry.argv,
       argvHash: evidence.argvHash,
@@ -145,7 +146,7 @@ export class DetailReader {
     stat: ProcStat,
     clock: { readonly now: number; readonly uptime: number },
     wantPss: boolean,
-  ): Remembered & { readonly cpuPercent: number | null } {
+  ): Remembered & { readonly cpuPercent: number | null; readonly ageMs: number } {
     const known = this.#remembered.get(stat.pid);
     const before = known?.startTicks === stat.startTicks ? known : undefined;
     const elapsed = before === undefined ? 0 : (clock.uptime - before.cpuAt) * TICKS_PER_SECOND;
@@ -166,6 +167,6 @@ export class DetailReader {
       pss,
     };
     this.#remembered.set(stat.pid, remembered);
-    return { ...remembered, cpuPercent };
+    return { ...remembered, cpuPercent, ageMs: Math.max(0, Math.round(age * 1000)) };
   }
 }

@@ -1,19 +1,46 @@
 import { MARK_NAMES, type MarkName } from '../host.ts';
 import { decodeArgv, pickVariables } from './procfs/argv.ts';
-import type { ProcReader, Read } from './procfs/read.ts';
+import type { ProcReader } from './procfs/read.ts';
 import { isFinished, type ProcStat, parseStat } from './procfs/stat.ts';
+import { isReaper } from './reapers.ts';
 
 export type Marks = Readonly<Partial<Record<MarkName, string>>>;
 
 /** A process as the table keeps it between looks. */
-export interface Entry {
+export class Entry {
   readonly stat: ProcStat;
   /** Raw argv bytes; null where they could not be read. */
   readonly rawArgv: Buffer | null;
-  readonly argv: readonly string[];
   readonly marks: Marks;
   /** Changes whenever something was read that recognition depends on. */
   readonly revision: number;
+  #argv: readonly string[] | null = null;
+
+  constructor(stat: ProcStat, rawArgv: Buffer | null, marks: Marks, revision: number) {
+    this.stat = stat;
+    this.rawArgv = rawArgv;
+    this.marks = marks;
+    this.revision = revision;
+  }
+
+  /** Decoded when first asked for: of most processes nobody asks. */
+  get argv(): readonly string[] {
+    this.#argv ??= this.rawArgv === null ? [] : decodeArgv(this.rawArgv);
+    return this.#argv;
+  }
+
+  /** The same with what has changed meanwhile. */
+  with(stat: ProcStat, marks: Marks = this.marks): Entry {
+    const next = new Entry(stat, this.rawArgv, marks, this.revision);
+    next.#argv = this.#argv;
+    return next;
+  }
+
+  /** Carries a mark that a server leaves in its children; the other variables only describe. */
+  get marked(): boolean {
+    const { marks } = this;
+    return marks !== NO_MARKS && SERVER_MARKS.some((mark) => marks[mark] !== undefined);
+  }
 }
 
 export interface TableGap {
@@ -22,13 +49,20 @@ export interface TableGap {
 }
 
 /** A process younger than this is read again each time: fork and exec are two steps, and exec keeps the identity. */
-const YOUNG_SECONDS = 30;
+const YOUNG_SECONDS = 10;
 /** Each look reads one part in this many of the processes nobody asked about. */
 const ROTATION = 24;
 /** USER_HZ, the unit of `/proc`'s times, is 100 on every architecture that Node runs on. */
 export const TICKS_PER_SECOND = 100;
 
+/**
+ * Environments that a look reads although nothing speaks for a mark in them (see `#likely`). On most machines these
+ * are all there are; in a crowd the others follow in the next looks.
+ */
+const UNLIKELY_ENVIRONMENTS = 400;
+
 const NO_MARKS: Marks = {};
+const SERVER_MARKS = ['OPENCODE_PID', 'KILO_PID', 'ROLLCALL_NONCE'] as const;
 
 /**
  * Where the files of a process can be read: its own folder, or, when its main thread has left and others live on,
@@ -49,6 +83,8 @@ export class ProcessTable {
   readonly #reader: ProcReader;
   readonly #ownUid: number;
   readonly #entries = new Map<number, Entry>();
+  /** PIDs whose environment is still to be read. */
+  readonly #owed = new Set<number>();
   #turn = 0;
   #youngSince = 0;
   #revision = 0;
@@ -73,7 +109,7 @@ export class ProcessTable {
   refresh(uptimeSeconds: number, ofInterest: ReadonlySet<number>, skip: ReadonlySet<number>): TableGap[] {
     const gaps: TableGap[] = [];
     const listed = new Set(this.#reader.pids());
-    for (const pid of this.#entries.keys()) if (!listed.has(pid)) this.#entries.delete(pid);
+    for (const pid of this.#entries.keys()) if (!listed.has(pid)) this.forget(pid);
     this.#youngSince = (uptimeSeconds - YOUNG_SECONDS) * TICKS_PER_SECOND;
     this.#turn = (this.#turn + 1) % ROTATION;
     for (const pid of listed) {
@@ -84,69 +120,113 @@ export class ProcessTable {
         pid % ROTATION === this.#turn ||
         Number(known.stat.startTicks) >= this.#youngSince;
       if (!due) continue;
-      const why = skip.has(pid) ? 'reading it does not return' : this.reread(pid);
+      const why = skip.has(pid) ? 'reading it does not return' : this.#reread(pid);
       if (why !== null) gaps.push({ pid, why });
     }
+    this.#readEnvironments(skip);
     return gaps;
   }
 
-  /** Reads one process again. Returns why it could not be read, or null when it was read or is not there. */
+  /** Reads one process again, its environment too. Returns why it could not be read; null when it was or is not there. */
   reread(pid: number): string | null {
+    const why = this.#reread(pid);
+    if (this.#owed.has(pid)) this.#readMarks(pid);
+    return why;
+  }
+
+  forget(pid: number): void {
+    this.#entries.delete(pid);
+    this.#owed.delete(pid);
+  }
+
+  /** Reads what a process is; its environment is then owed where it may have changed. */
+  #reread(pid: number): string | null {
     const read = this.#reader.bytes(pid, 'stat');
     if (!read.ok) {
-      this.#entries.delete(pid);
+      this.forget(pid);
       return read.reason === 'vanished' ? null : read.why;
     }
     const stat = parseStat(read.value);
     if (stat === null) {
-      this.#entries.delete(pid);
+      this.forget(pid);
       return 'its stat line could not be understood';
     }
     const before = this.#entries.get(pid);
     const known = before?.stat.startTicks === stat.startTicks ? before : undefined;
     if (stat.kernelThread) {
-      this.#entries.set(pid, known ? { ...known, stat } : this.#entry(stat, null, NO_MARKS));
+      this.#entries.set(pid, known?.with(stat) ?? this.#entry(stat, null, NO_MARKS));
       return null;
     }
-    const path = livePath(this.#reader, stat);
-    const cmdline = this.#reader.bytes(pid, `${path}cmdline`);
+    const cmdline = this.#reader.bytes(pid, `${livePath(this.#reader, stat)}cmdline`);
     if (!cmdline.ok) {
-      if (cmdline.reason === 'vanished') {
-        this.#entries.delete(pid);
-        return null;
-      }
+      this.forget(pid);
+      if (cmdline.reason === 'vanished') return null;
       this.#entries.set(pid, this.#entry(stat, null, NO_MARKS));
       return cmdline.why;
     }
     const unchanged = known?.rawArgv?.equals(cmdline.value) === true && known.stat.comm === stat.comm;
-    if (known !== undefined && unchanged && Number(stat.startTicks) < this.#youngSince) {
-      this.#entries.set(pid, { ...known, stat });
-      return null;
+    if (known !== undefined && unchanged) {
+      this.#entries.set(pid, known.with(stat));
+    } else {
+      this.#entries.set(pid, this.#entry(stat, Buffer.from(cmdline.value), known?.marks ?? NO_MARKS));
     }
-    const rawArgv = unchanged && known !== undefined ? known.rawArgv : Buffer.from(cmdline.value);
-    const marks = this.#marks(pid, path, known);
-    const same = unchanged && known !== undefined && JSON.stringify(marks) === JSON.stringify(known.marks);
-    this.#entries.set(pid, same ? { ...known, stat } : this.#entry(stat, rawArgv, marks));
+    // An exec with the same arguments can bring another environment, and is likely only while a process is young.
+    if (!unchanged || Number(stat.startTicks) >= this.#youngSince) this.#owed.add(pid);
     return null;
-  }
-
-  forget(pid: number): void {
-    this.#entries.delete(pid);
   }
 
   #entry(stat: ProcStat, rawArgv: Buffer | null, marks: Marks): Entry {
     this.#revision += 1;
-    return { stat, rawArgv, argv: rawArgv === null ? [] : decodeArgv(rawArgv), marks, revision: this.#revision };
+    return new Entry(stat, rawArgv, marks, this.#revision);
+  }
+
+  /** Reads the environments owed that may well hold a mark, and of the others as many as a look has time for. */
+  #readEnvironments(skip: ReadonlySet<number>): void {
+    const unlikely = new Set<number>();
+    const decide = (pid: number): void => {
+      if (!this.#owed.has(pid) || unlikely.has(pid) || skip.has(pid)) return;
+      const entry = this.#entries.get(pid);
+      if (entry === undefined) return;
+      unlikely.add(pid); // also ends a circle, which a table read in the middle of changes might have
+      // A parent is decided first, since its mark decides over its children.
+      decide(entry.stat.ppid);
+      if (!this.#likely(entry)) return;
+      unlikely.delete(pid);
+      this.#readMarks(pid);
+    };
+    for (const pid of [...this.#owed]) decide(pid);
+    let left = UNLIKELY_ENVIRONMENTS;
+    for (const pid of unlikely) {
+      if (left === 0) break;
+      left -= 1;
+      this.#readMarks(pid);
+    }
+  }
+
+  /**
+   * Whether a process may well carry a mark. An environment is handed down: the child of a living parent that has no
+   * mark has none either, unless that parent is a server, whose tree is read in any case, or has it by adoption. Who
+   * was adopted is the child of a reaper, or stands in a session that is not its parent's.
+   */
+  #likely({ stat }: Entry): boolean {
+    const parent = this.#entries.get(stat.ppid);
+    if (parent === undefined || parent.marked || stat.session !== parent.stat.session) return true;
+    return isReaper({ pid: parent.stat.pid, comm: parent.stat.comm, argv: parent.argv });
   }
 
   /** Marks of our own user's processes; the environments of others are none of our business, also as root. */
-  #marks(pid: number, path: string, known: Entry | undefined): Marks {
-    if (this.#ownUid === 0) {
-      const owner = this.#reader.folderUid(pid);
-      if (!owner.ok || owner.value !== 0) return NO_MARKS;
-    }
-    const environ: Read<Buffer> = this.#reader.bytes(pid, `${path}environ`);
-    if (!environ.ok) return known?.marks ?? NO_MARKS;
-    return pickVariables(environ.value, MARK_NAMES);
+  #readMarks(pid: number): void {
+    this.#owed.delete(pid);
+    const entry = this.#entries.get(pid);
+    if (entry === undefined || entry.stat.kernelThread) return;
+    const environ = this.#reader.ownBytes(pid, `${livePath(this.#reader, entry.stat)}environ`, this.#ownUid);
+    if (!environ.ok) return;
+    const marks = pickVariables(environ.value, MARK_NAMES);
+    if (sameMarks(marks, entry.marks)) return;
+    this.#entries.set(pid, entry.with(entry.stat, marks));
   }
+}
+
+function sameMarks(one: Marks, other: Marks): boolean {
+  return MARK_NAMES.every((name) => one[name] === other[name]);
 }

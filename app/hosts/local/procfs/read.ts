@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import type { Executable } from '../../../identity/identity.ts';
 
 /** Why a file of `/proc` could not be read. */
@@ -57,6 +57,19 @@ export class ProcReader {
     this.#beat(pid);
     try {
       return { ok: true, value: this.#readFile(`${this.root}/${pid}/${name}`, true) };
+    } catch (error) {
+      return unread(error, name);
+    } finally {
+      this.#beat(0);
+    }
+  }
+
+  /** As `bytes`, but `denied` without a read for a file that belongs to another user, also where we are root. */
+  ownBytes(pid: number, name: string, uid: number): Read<Buffer> {
+    this.#beat(pid);
+    try {
+      const value = this.#readFile(`${this.root}/${pid}/${name}`, true, uid);
+      return value === null ? { ok: false, reason: 'denied', why: `${name} is another user's` } : { ok: true, value };
     } catch (error) {
       return unread(error, name);
     } finally {
@@ -143,10 +156,14 @@ export class ProcReader {
   /**
    * @param shortIsEnd a short read means the end. So it is for files that the kernel writes in one piece, as those of
    *   a process are, and it saves every second read; tables such as `net/tcp` come in pieces.
+   * @param uid read only if it belongs to this user
    */
-  #readFile(path: string, shortIsEnd: boolean): Buffer {
+  #readFile(path: string, shortIsEnd: boolean): Buffer;
+  #readFile(path: string, shortIsEnd: boolean, uid: number): Buffer | null;
+  #readFile(path: string, shortIsEnd: boolean, uid?: number): Buffer | null {
     const fd = openSync(path, 'r');
     try {
+      if (uid !== undefined && fstatSync(fd).uid !== uid) return null;
       let length = 0;
       for (;;) {
         const count = readSync(fd, this.#buffer, length, this.#buffer.length - length, null);
