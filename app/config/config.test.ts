@@ -282,8 +282,9 @@ describe('watching', () => {
     return {
       seen,
       wait: async (count) => {
-        const until = Date.now() + 5000;
-        while (seen.length < count && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+        const until = performance.now() + 5000;
+        while (seen.length < count && performance.now() < until)
+          await new Promise((resolve) => setTimeout(resolve, 10));
         expect(seen.length).toBe(count);
       },
     };

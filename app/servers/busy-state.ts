@@ -3,13 +3,15 @@ const PART_SIGN_MS = 10_000;
 /** Titles kept for wording; the oldest go first. */
 const TITLES_MAX = 1000;
 
-/** Which sessions of a server are busy, as far as its events tell. */
+/** Which sessions of a server are busy, as far as its events tell. `now` is in milliseconds on the monotonic clock. */
 export interface BusyState {
   /** Takes one parsed event; anything that is none is ignored. True when it told of something that happened, which heartbeats do not. */
   take(event: unknown, now: number): boolean;
   /** Busy sessions, by title where one is known, else by id. */
   busy(now: number): readonly string[];
-  /** A new stream knows nothing of the old one's sessions; titles stay true. */
+  /** Sessions, named likewise, that were busy when the stream broke and of which no event has told since. */
+  doubtful(): readonly string[];
+  /** The stream broke: what was busy is in doubt until an event tells of it; titles stay true. */
   forget(): void;
 }
 
@@ -38,7 +40,10 @@ function plainTitle(title: string): string {
 export function createBusyState(): BusyState {
   const busy = new Set<string>();
   const parts = new Map<string, number>();
+  const doubts = new Set<string>();
   const titles = new Map<string, string>();
+
+  const named = (session: string): string => titles.get(session) ?? plainTitle(session);
 
   const rest = (session: string): void => {
     busy.delete(session);
@@ -57,6 +62,8 @@ export function createBusyState(): BusyState {
       const part = fields(about['part']);
       const session = text(about['sessionID']) ?? text(part['sessionID']) ?? text(info['id']);
       if (session === null) return true;
+      const speaksOfWork = name === 'session.idle' || name === 'session.deleted' || name === 'session.status';
+      if (speaksOfWork || name === 'message.part.updated') doubts.delete(session);
       const title = text(info['title']);
       if (title !== null && name.startsWith('session.')) {
         titles.delete(session);
@@ -77,9 +84,11 @@ export function createBusyState(): BusyState {
     },
     busy(now) {
       for (const [session, at] of parts) if (now - at > PART_SIGN_MS) parts.delete(session);
-      return [...new Set([...busy, ...parts.keys()])].map((session) => titles.get(session) ?? plainTitle(session));
+      return [...new Set([...busy, ...parts.keys()])].map(named);
     },
+    doubtful: () => [...doubts].map(named),
     forget() {
+      for (const session of [...busy, ...parts.keys()]) doubts.add(session);
       busy.clear();
       parts.clear();
     },

@@ -59,11 +59,11 @@ export function recogniseCodex(
 }
 
 async function codexHealth(endpoint: Endpoint, deadlineMs: number): Promise<Health> {
-  const until = Date.now() + deadlineMs;
+  const until = performance.now() + deadlineMs;
   for (const path of ['/healthz', '/readyz']) {
     const judge = (body: string) =>
       body === '' ? ({ state: 'ok', version: null } as const) : `its answer to ${path} is not codex’s`;
-    const health = await askHealth(endpoint, path, Math.max(1, until - Date.now()), judge);
+    const health = await askHealth(endpoint, path, Math.max(1, until - performance.now()), judge);
     if (health.state !== 'ok') return health;
   }
   return { state: 'ok', version: null };

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createBusyState } from './busy-state.ts';
 import { followEvents } from './event-stream.ts';
 import { type Fixture, fixture, until } from './hostile.testing.ts';
@@ -8,10 +8,11 @@ import { createSseParser } from './sse.ts';
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
+  vi.restoreAllMocks();
   for (const thing of open.splice(0).reverse()) await thing.close();
 });
 
-const FAST = { silenceMs: 1500, retryMs: 20, retryMaxMs: 100 };
+const FAST = { silenceMs: 1500, retryMs: 20, retryMaxMs: 100, doubtMs: 400 };
 
 function event(type: string, properties: unknown): string {
   return `data: ${JSON.stringify({ directory: '/p', payload: { id: 'e', type, properties } })}\n\n`;
@@ -21,6 +22,8 @@ interface Stream extends Fixture {
   readonly watch: BusyWatch;
   readonly changes: () => number;
   send(text: string): void;
+  /** Ends the open stream from the server's side. */
+  cut(): void;
 }
 
 async function stream(onOpen?: (res: ServerResponse, nth: number) => boolean): Promise<Stream> {
@@ -34,7 +37,13 @@ async function stream(onOpen?: (res: ServerResponse, nth: number) => boolean): P
   let changes = 0;
   const watch = followEvents(server.endpoint, '/global/event', () => (changes += 1), FAST);
   open.push(server, watch);
-  return { ...server, watch, changes: () => changes, send: (text) => responses.at(-1)?.write(text) };
+  return {
+    ...server,
+    watch,
+    changes: () => changes,
+    send: (text) => responses.at(-1)?.write(text),
+    cut: () => responses.at(-1)?.destroy(),
+  };
 }
 
 describe('busy by its event stream', () => {
@@ -83,9 +92,90 @@ describe('busy by its event stream', () => {
     await until('busy', () => s.watch.reading().busy === true);
     await until('down', () => s.watch.reading().busy === 'unknown');
     expect(s.watch.reading()).toEqual({ busy: 'unknown', why: 'its event stream fell silent' });
-    await until('again', () => s.watch.reading().busy === false);
+    await until('again', () => s.requests.length === 2 && s.watch.lastSign() !== null);
+    const changes = s.changes();
+    expect(s.watch.reading()).toEqual({
+      busy: 'unknown',
+      why: 'session “ses_1” was busy before its event stream broke, and is silent since',
+    });
+    await until('no longer in doubt', () => s.watch.reading().busy === false);
     expect(s.requests.length).toBe(2);
+    await until('somebody was told', () => s.changes() > changes);
   });
+
+  test('after a reconnect silence counts from the new opening, and there is no last sign while it is down', async () => {
+    let refuse = false;
+    const s = await stream((res) => {
+      if (refuse) res.destroy();
+      return !refuse;
+    });
+    await until('open', () => s.watch.reading().busy === false);
+    s.send(event('session.idle', { sessionID: 'ses_1' }));
+    await until('a sign', () => JSON.stringify(s.watch.reading()).includes('silent for'));
+    const before = s.watch.lastSign() ?? 0;
+    refuse = true;
+    s.cut();
+    await until('down', () => s.watch.reading().busy === 'unknown');
+    expect(s.watch.lastSign()).toBeNull();
+    refuse = false;
+    const resumed = performance.now();
+    await until('open again', () => s.watch.reading().busy === false);
+    expect(before).toBeLessThan(resumed);
+    expect(s.watch.lastSign()).toBeGreaterThan(resumed);
+    expect(s.watch.reading()).toEqual({ busy: false, sign: 'no session became busy in the 0 s watched' });
+  });
+
+  test.each([
+    ['session.status', { sessionID: 'ses_1', status: { type: 'busy' } }, true],
+    ['session.status', { sessionID: 'ses_1', status: { type: 'idle' } }, false],
+    ['session.idle', { sessionID: 'ses_1' }, false],
+    ['session.deleted', { sessionID: 'ses_1', info: { id: 'ses_1' } }, false],
+    ['message.part.updated', { part: { sessionID: 'ses_1' } }, true],
+    ['session.updated', { info: { id: 'ses_1', title: 'ses_1' } }, 'unknown'],
+    ['session.status', { sessionID: 'ses_2', status: { type: 'idle' } }, 'unknown'],
+  ])('what was busy before a break is in doubt until %s %j says otherwise', (type, properties, expected) => {
+    const state = createBusyState();
+    state.take({ type: 'session.status', properties: { sessionID: 'ses_1', status: { type: 'busy' } } }, 0);
+    state.forget();
+    expect(state.doubtful()).toEqual(['ses_1']);
+    state.take({ type, properties }, 1);
+    expect(state.doubtful()).toEqual(expected === 'unknown' ? ['ses_1'] : []);
+    expect(state.busy(1)).toEqual(expected === true ? ['ses_1'] : []);
+    // A second break changes nothing about what is still in doubt.
+    if (expected === 'unknown') state.forget();
+    expect(state.doubtful().length).toBe(expected === 'unknown' ? 1 : 0);
+  });
+
+  test.each([[8], [-1]])(
+    'a wall clock that jumps by %d h changes no silence, no busy sign and no reconnect',
+    async (hours) => {
+      const s = await stream();
+      await until('open', () => s.watch.reading().busy === false);
+      const began = performance.now();
+      const real = Date.now;
+      vi.spyOn(Date, 'now').mockImplementation(() => real() + hours * 3_600_000);
+      const opened = s.watch.lastSign() ?? Number.NaN;
+      expect(Math.abs(opened - began)).toBeLessThan(5000);
+      expect(s.watch.reading()).toEqual({ busy: false, sign: expect.stringMatching(/in the [0-4] s watched$/u) });
+      s.send(event('message.part.updated', { part: { sessionID: 'ses_1' } }));
+      await until('busy', () => s.watch.reading().busy === true);
+      vi.restoreAllMocks();
+      expect(s.watch.reading()).toMatchObject({ busy: true });
+      vi.spyOn(Date, 'now').mockImplementation(() => real() + 2 * hours * 3_600_000);
+      expect(s.watch.reading()).toMatchObject({ busy: true });
+      s.send(event('session.idle', { sessionID: 'ses_1' }));
+      await until('idle', () => s.watch.reading().busy === false);
+      expect(s.watch.reading()).toEqual({
+        busy: false,
+        sign: expect.stringMatching(/^event stream silent for [0-4] s$/u),
+      });
+      s.cut();
+      await until('down', () => s.watch.reading().busy === 'unknown');
+      const down = performance.now();
+      await until('open again', () => s.watch.reading().busy === false);
+      expect(performance.now() - down).toBeLessThan(3000);
+    },
+  );
 
   test('it reconnects after an end, with growing waits, and stops when closed', async () => {
     const s = await stream((res, nth) => {

@@ -7,6 +7,8 @@ import { createSseParser } from './sse.ts';
 
 /** Longest event that is looked at, in characters. */
 const EVENT_MAX = 1_000_000;
+/** How often it is noticed that a sign has faded, in milliseconds. */
+const FADE_MS = 1000;
 
 export interface StreamTiming {
   /** Without a byte for this long the connection counts as dead. The server sends a heartbeat every 10 s. */
@@ -14,13 +16,19 @@ export interface StreamTiming {
   /** First wait before a new attempt; doubles up to `retryMaxMs`. */
   readonly retryMs: number;
   readonly retryMaxMs: number;
+  /**
+   * How long after a reconnect a session that was busy before, and has sent nothing yet, leaves the reading unknown. Its
+   * end may have gone by unseen, so the doubt cannot last for ever.
+   */
+  readonly doubtMs: number;
 }
 
-const TIMING: StreamTiming = { silenceMs: 30_000, retryMs: 500, retryMaxMs: 30_000 };
+const TIMING: StreamTiming = { silenceMs: 30_000, retryMs: 500, retryMaxMs: 30_000, doubtMs: 60_000 };
 
 type Phase =
   | { readonly phase: 'opening' }
-  | { readonly phase: 'open' }
+  /** Both times are of this connection and on the monotonic clock; no sign has come while `signAt` is null. */
+  | { readonly phase: 'open'; readonly openedAt: number; readonly signAt: number | null }
   | { readonly phase: 'down'; readonly why: string };
 
 function seconds(fromMs: number, now: number): string {
@@ -29,7 +37,8 @@ function seconds(fromMs: number, now: number): string {
 
 /**
  * Follows a server's global event stream and tells whether a session is busy. Passive: `/global/event` creates nothing
- * in the server. Reconnects with a growing wait until it is closed; its timers keep no process alive.
+ * in the server. Reconnects with a growing wait until it is closed; its timers keep no process alive. Every time here is
+ * on the monotonic clock: a step of the wall clock or a suspended machine is neither silence nor a sign.
  *
  * @param onChange fires when the reading changes: busy, not busy, unknown, or other sessions
  */
@@ -41,8 +50,6 @@ export function followEvents(
 ): BusyWatch {
   const state = createBusyState();
   let phase: Phase = { phase: 'opening' };
-  let openedAt: number | null = null;
-  let signAt: number | null = null;
   let waitMs = timing.retryMs;
   let request: ClientRequest | null = null;
   let silence: NodeJS.Timeout | undefined;
@@ -51,15 +58,20 @@ export function followEvents(
   let closed = false;
   let told = '';
 
+  const doubtful = (now: number): readonly string[] =>
+    phase.phase === 'open' && now - phase.openedAt < timing.doubtMs ? state.doubtful() : [];
+
   const tell = (): void => {
     if (closed) return;
-    const busy = phase.phase === 'open' ? state.busy(Date.now()) : [];
-    const now = `${phase.phase === 'down' ? phase.why : phase.phase}\n${busy.join('\n')}`;
-    if (now === told) return;
-    told = now;
-    // A sign that only fades (no further event) must be noticed, too.
+    const now = performance.now();
+    const busy = phase.phase === 'open' ? state.busy(now) : [];
+    const doubt = doubtful(now);
+    const news = [phase.phase === 'down' ? phase.why : phase.phase, ...busy, '', ...doubt].join('\n');
+    if (news === told) return;
+    told = news;
+    // What only fades (no further event) must be noticed, too.
     clearInterval(fading);
-    if (busy.length > 0) fading = setInterval(tell, 1000).unref();
+    if (busy.length > 0 || doubt.length > 0) fading = setInterval(tell, FADE_MS).unref();
     onChange();
   };
 
@@ -97,8 +109,8 @@ export function followEvents(
       fail(`it offers no event stream (status ${status})`);
       return;
     }
-    phase = { phase: 'open' };
-    openedAt = Date.now();
+    const openedAt = performance.now();
+    phase = { phase: 'open', openedAt, signAt: null };
     const decoder = new StringDecoder('utf8');
     const parser = createSseParser((data) => {
       let event: unknown;
@@ -108,7 +120,8 @@ export function followEvents(
         // Garbage on the stream says nothing about sessions; the next event may be whole again.
         return;
       }
-      if (state.take(event, Date.now())) signAt = Date.now();
+      const now = performance.now();
+      if (state.take(event, now)) phase = { phase: 'open', openedAt, signAt: now };
       // Only a stream that carries events is worth a quick reconnect.
       waitMs = timing.retryMs;
       tell();
@@ -149,20 +162,27 @@ export function followEvents(
     reading(): Busyness {
       if (phase.phase === 'opening') return { busy: 'unknown', why: 'its event stream is not open yet' };
       if (phase.phase === 'down') return { busy: 'unknown', why: phase.why };
-      const now = Date.now();
+      const now = performance.now();
       const busy = state.busy(now);
       if (busy.length === 1) return { busy: true, sign: `session “${busy[0]}” is busy` };
       if (busy.length > 1) return { busy: true, sign: `${busy.length} sessions are busy, “${busy[0]}” among them` };
-      const since = Math.max(signAt ?? 0, openedAt ?? now);
+      const [doubt] = doubtful(now);
+      if (doubt !== undefined) {
+        return {
+          busy: 'unknown',
+          why: `session “${doubt}” was busy before its event stream broke, and is silent since`,
+        };
+      }
+      const { openedAt, signAt } = phase;
       return {
         busy: false,
         sign:
           signAt === null
-            ? `no session became busy in the ${seconds(since, now)} watched`
-            : `event stream silent for ${seconds(since, now)}`,
+            ? `no session became busy in the ${seconds(openedAt, now)} watched`
+            : `event stream silent for ${seconds(signAt, now)}`,
       };
     },
-    lastSign: () => signAt ?? openedAt,
+    lastSign: () => (phase.phase === 'open' ? (phase.signAt ?? phase.openedAt) : null),
     close() {
       closed = true;
       clearTimeout(retry);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Candidate } from '../hosts/host.ts';
-import { collapseBySubject, type GroupInput, type GroupProcess, groupServers, recognisable } from './group.ts';
+import { type GroupInput, type GroupProcess, groupServers, ownPids, recognisable } from './group.ts';
 import { recognise } from './recognise.ts';
 import { soleCommand } from './shell-command.ts';
 import { isPlainWrapper, wrapsOnly } from './wrappers.ts';
@@ -111,24 +111,19 @@ test('B2 claude helpers are grouped under the live server, orphans stand alone',
   expect(shape(input)).toEqual(['codex 10 (11,13)', 'claude-mcp 20', 'claude-mcp 31']);
 });
 
-test('B3 copies of one session collapse to a row, the newest first', () => {
-  const cli = '/h/.claude/remote/ccd-cli/2.1.247';
-  const daemon = '/h/.claude/remote/srv/ab/server';
+test('everything that belongs to a server is named: leader, wrappers, helpers and their wrappers, nothing else', () => {
   const input = look(
-    process(5, 1, cli, cli, '--resume=a'),
-    process(6, 1, cli, cli, '--resume=b'),
-    process(7, 1, cli, cli, '--resume=a'),
-    process(8, 1, cli, cli, '--resume=a'),
-    process(9, 1, daemon, daemon, '--serve'),
-    process(10, 1, daemon, daemon, '--serve'),
+    process(5, 1, '/usr/bin/bash', '-bash'),
+    process(6, 5, SH, 'sh', '-c', 'opencode serve'),
+    process(10, 6, OC, 'opencode', 'serve'),
+    process(11, 10, '/usr/bin/bash', '/bin/bash', '-c', 'sleep 9'),
+    process(12, 10, SH, 'sh', '-c', 'opencode serve --port 2'),
+    process(13, 12, OC, 'opencode', 'serve', '--port', '2'),
+    process(20, 10, SH, 'sh', '-c', 'claude mcp serve'),
+    process(21, 20, '/c/claude', 'claude', 'mcp', 'serve'),
   );
-  const rows = collapseBySubject(groupServers(input), input.processes);
-  expect(rows.map((row) => [row.newest.leader, row.copies.map((copy) => copy.leader)])).toEqual([
-    [8, [7, 5]],
-    [6, []],
-    [9, []],
-    [10, []],
-  ]);
+  expect([...ownPids(groupServers(input))].sort((a, b) => a - b)).toEqual([6, 10, 12, 13, 20, 21]);
+  expect(ownPids([])).toEqual(new Set());
 });
 
 test('a circle of parents ends', () => {

@@ -148,27 +148,10 @@ function nest(
   return listed.map((group) => ({ ...group, helpers: helpersOf.get(group.leader) ?? [] }));
 }
 
-/** Servers that carry the same session, the newest first; a group without a subject stands alone. */
-export interface SubjectRow {
-  readonly newest: ServerGroup;
-  /** Older copies of the same session. */
-  readonly copies: readonly ServerGroup[];
-}
-
-/** Collapses copies of one session to a row with a count. Pure; keeps the order of first appearance. */
-export function collapseBySubject(
-  groups: readonly ServerGroup[],
-  processes: ReadonlyMap<number, Pick<ProcessInfo, 'startedAt'>>,
-): readonly SubjectRow[] {
-  const rows = new Map<string, ServerGroup[]>();
-  for (const group of groups) {
-    const { kind, subject } = group.recognition;
-    const key = subject === null ? `pid ${group.leader}` : `${kind} ${subject}`;
-    rows.set(key, [...(rows.get(key) ?? []), group]);
-  }
-  const startedAt = (group: ServerGroup): number => processes.get(group.leader)?.startedAt ?? 0;
-  return [...rows.values()].flatMap((copies) => {
-    const [newest, ...older] = copies.sort((a, b) => startedAt(b) - startedAt(a) || b.leader - a.leader);
-    return newest === undefined ? [] : [{ newest, copies: older }];
-  });
+/**
+ * PIDs of every process that belongs to one of these servers: leaders, wrappers and helpers. A sweep through one
+ * server's tree stops at those of the others. Pure.
+ */
+export function ownPids(groups: readonly ServerGroup[]): ReadonlySet<number> {
+  return new Set(groups.flatMap((group) => [...group.pids, ...ownPids(group.helpers)]));
 }

@@ -50,9 +50,9 @@ export function endpointAt(address: string, port: number): Endpoint {
 
 /** Waits until something holds; fails loudly after `ms` milliseconds. */
 export async function until(what: string, holds: () => boolean, ms = 5000): Promise<void> {
-  const end = Date.now() + ms;
+  const end = performance.now() + ms;
   while (!holds()) {
-    if (Date.now() > end) throw new Error(`Not within ${ms} ms: ${what}`);
+    if (performance.now() > end) throw new Error(`Not within ${ms} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -1,7 +1,7 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { kindOf, startableKinds } from './kinds.ts';
 import { locator, NO_OPTIONS } from './locate.ts';
 import { loginPath } from './login-path.ts';
@@ -47,15 +47,34 @@ describe('where a program is', () => {
   });
   test('E17 a profile that hangs costs 3 s and leaves nothing behind', async () => {
     const HOME = await home('hung', 'sleep 4242\n');
-    const start = Date.now();
+    const start = performance.now();
     expect(await loginPath({ PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME })).toBeNull();
-    expect(Date.now() - start).toBeGreaterThan(2500);
-    expect(Date.now() - start).toBeLessThan(8000);
+    expect(performance.now() - start).toBeGreaterThan(2500);
+    expect(performance.now() - start).toBeLessThan(8000);
     const { readFile, readdir } = await import('node:fs/promises');
     await new Promise((resolve) => setTimeout(resolve, 300));
     for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/u.test(name))) {
       const cmdline = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
       expect(cmdline).not.toBe('sleep\u00004242\u0000');
+    }
+  });
+  test('E17 an answer is kept for a minute of the monotonic clock, whatever the wall clock does', async () => {
+    const HOME = await home('counted', `echo asked >> "${root}/asked"\n`);
+    const env = { PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME };
+    const asked = async (): Promise<number> => (await readFile(join(root, 'asked'), 'utf8')).split('\n').length - 1;
+    const [wall, mono] = [Date.now.bind(Date), performance.now.bind(performance)];
+    try {
+      await loginPath(env);
+      for (const hours of [8, -1]) {
+        vi.spyOn(Date, 'now').mockImplementation(() => wall() + hours * 3_600_000);
+        await loginPath(env);
+        expect(await asked()).toBe(1);
+      }
+      vi.spyOn(performance, 'now').mockImplementation(() => mono() + 61_000);
+      await loginPath(env);
+      expect(await asked()).toBe(2);
+    } finally {
+      vi.restoreAllMocks();
     }
   });
   test('E17 no shell, a shell that is not asked, a shell that is missing', async () => {

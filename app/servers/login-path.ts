@@ -15,6 +15,7 @@ const OUTPUT_MAX = 256_000;
 /** Shells that take `-l -i -c` and print a quoted `$PATH` with colons. Others are not asked. */
 const ASKABLE: ReadonlySet<string> = new Set(['bash', 'zsh', 'sh', 'dash', 'ksh', 'mksh', 'fish']);
 
+/** `at` is on the monotonic clock: a step of the wall clock makes no answer older or younger. */
 const answers = new Map<string, { readonly at: number; readonly path: Promise<string | null> }>();
 
 /**
@@ -28,9 +29,9 @@ export function loginPath(env: Env): Promise<string | null> {
   }
   const key = [shell, env['HOME'] ?? '', env['PATH'] ?? ''].join('\0');
   const known = answers.get(key);
-  if (known !== undefined && Date.now() - known.at < KEEP_MS) return known.path;
+  if (known !== undefined && performance.now() - known.at < KEEP_MS) return known.path;
   const path = askShell(shell, env);
-  answers.set(key, { at: Date.now(), path });
+  answers.set(key, { at: performance.now(), path });
   return path;
 }
 
