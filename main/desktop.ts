@@ -6,7 +6,6 @@ import type { Paths } from '../app/config/paths.ts';
 import { serveControl } from '../app/control/server.ts';
 import type { Show } from '../app/roll/channels.ts';
 import type { Command } from '../app/roll/commands.ts';
-import { plural } from '../app/roll/words.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import { serveScheme, WINDOW_URL } from './app-scheme.ts';
 import { comesFrom, registerRequests } from './ipc.ts';
@@ -15,10 +14,11 @@ import { reapNotice } from './notices.ts';
 import { Notifications } from './notifications.ts';
 import { copyServerUrl, openServerUrl } from './open.ts';
 import { watchResume } from './power.ts';
-import { quitAsks, quitPlan } from './quit-words.ts';
+import { quitAsks, quitQuestion } from './quit-words.ts';
+import { reasonOf } from './reason.ts';
 import { requestHandlers } from './requests.ts';
 import { TrayFace } from './tray.ts';
-import { watchTrayHost } from './tray-host.ts';
+import { type TrayHostWatch, watchTrayHost } from './tray-host.ts';
 import { trayModel } from './tray-menu.ts';
 import type { TrayAct } from './tray-model.ts';
 import { confineContents, confineSession, RollWindow } from './window.ts';
@@ -37,10 +37,6 @@ export interface DesktopParts {
 
 const report = (text: string): void => console.error(`rollcall: ${text}`);
 
-function reportFailure(done: { readonly ok: boolean; readonly message?: string }): void {
-  if (done.message !== undefined) report(done.message);
-}
-
 /** Resolves when icon or window is there. */
 export async function openDesktop(parts: DesktopParts): Promise<void> {
   const { core, paths } = parts;
@@ -49,6 +45,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   confineSession(session.defaultSession, report);
 
   let hasTray = false;
+  let trayHost: TrayHostWatch | null = null;
   const window = new RollWindow({
     preload: join(parts.out, 'preload.cjs'),
     boundsFile: join(paths.userData, 'window.json'),
@@ -58,6 +55,8 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
       void life.quit('person');
       return false;
     },
+    // A roll that came while the page was loading was pushed to nobody.
+    loaded: () => window.push('roll.changed', core.roll),
     report,
   });
   const show = (place: Show | null): void => {
@@ -66,16 +65,30 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   const notifications = new Notifications(() => core.roll, show, parts.gatherMs);
   const tray = new TrayFace(join(parts.out, 'icons'), (act) => onTray(act));
 
+  /** A click in the tray has no window to complain in. */
+  const complain = (title: string, body: string, server: string | null = null): void => {
+    report(`${title} ${body}`.trim());
+    notifications.show({ title, body, show: { view: 'servers', server, dialog: 'none', kind: null } });
+  };
   const runFromTray = async (command: Command): Promise<void> => {
-    const result = await core.run(command, 'tray');
-    if (command.command === 'reap') notifications.show(reapNotice(result));
-    else if (!result.ok) {
-      notifications.show({
-        title: result.failure.message,
-        body: result.failure.remedy,
-        show: { view: 'servers', server: null, dialog: 'none', kind: null },
-      });
+    try {
+      const result = await core.run(command, 'tray');
+      if (command.command === 'reap') notifications.show(reapNotice(result));
+      else if (!result.ok) complain(result.failure.message, result.failure.remedy);
+    } catch (error) {
+      complain(
+        `${command.command} did not end in order.`,
+        `${reasonOf(error)} Look at the timeline for what was done.`,
+      );
     }
+  };
+  const openFromTray = async (server: string): Promise<void> => {
+    const done = await openServerUrl(core.roll, server);
+    if (!done.ok) complain('Nothing was opened.', done.message, server);
+  };
+  const copyFromTray = (server: string): void => {
+    const done = copyServerUrl(core.roll, server);
+    if (!done.ok) complain('Nothing was copied.', done.message, server);
   };
   const onTray = (act: TrayAct): void => {
     switch (act.act) {
@@ -86,10 +99,10 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
         void runFromTray(act.command);
         break;
       case 'open-url':
-        void openServerUrl(core.roll, act.server).then(reportFailure);
+        void openFromTray(act.server);
         break;
       case 'copy-url':
-        reportFailure(copyServerUrl(core.roll, act.server));
+        copyFromTray(act.server);
         break;
       case 'quit':
         void life.quit('person');
@@ -126,17 +139,19 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     notifications.rollChanged(core.roll);
   };
   const unsubscribe = core.subscribe(rollChanged);
-  const stopResume = watchResume(powerMonitor, () => void core.run({ command: 'look' }, 'app'));
+  const stopResume = watchResume(powerMonitor, () => {
+    core.run({ command: 'look' }, 'app').catch((error: unknown) => report(`no look after waking: ${reasonOf(error)}`));
+  });
 
   const life: Lifecycle = new Lifecycle({
     mustAsk: () => quitAsks(core.roll),
     ask: async () => {
-      const count = plural(quitPlan(core.roll).stopping.length, 'local server');
+      const question = quitQuestion(core.roll);
       const options = {
         type: 'question' as const,
-        message: `Quit and stop ${count}?`,
-        detail: 'One of them is busy: its sessions are interrupted, and their history is kept.',
-        buttons: ['Cancel', `Quit and stop ${count}`],
+        message: question.message,
+        detail: question.detail,
+        buttons: ['Cancel', question.button],
         defaultId: 0,
         cancelId: 0,
         noLink: true,
@@ -149,14 +164,18 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
       unsubscribe();
       stopResume();
       removeRequests();
-      trayHost.close();
+      // A signal may come before the first answer about it.
+      trayHost?.close();
       notifications.close();
       tray.close();
       window.destroy();
     },
     close: async (deadlineMs) => {
-      await control.close();
-      return core.close(core.roll.settings.stopLocalServers, deadlineMs);
+      // It stops listening at once; a client that hangs on must not eat the time that the servers have.
+      const controlClosed = control.close().catch((error: unknown) => report(`control socket: ${reasonOf(error)}`));
+      const done = await core.close(core.roll.settings.stopLocalServers, deadlineMs);
+      await controlClosed;
+      return done;
     },
     exit: (code) => app.exit(code),
     say: (text) => process.stdout.write(`${text}\n`),
@@ -173,7 +192,11 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
       window.show(null);
     }
   };
-  const trayHost = await watchTrayHost(setTray, report);
+  trayHost = await watchTrayHost(setTray, report);
+  if (life.leaving) {
+    trayHost.close();
+    return;
+  }
   tray.update(trayModel(core.roll));
   if (trayHost.present) setTray(true);
   if (!trayHost.present || parts.showWindow) window.show(null);

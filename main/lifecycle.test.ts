@@ -55,6 +55,41 @@ test('E3 a second quit while the first is under way forces', async () => {
   expect(seen.exits).toEqual([1]);
 });
 
+test('E3 a signal that comes along with the first one is the same goodbye, a later one forces', async () => {
+  const { one, seen } = life({ close: never, stopLimitMs: 5_000 });
+  void one.quit('system');
+  await soon(5);
+  await one.quit('system');
+  expect(seen.exits).toEqual([]);
+  await soon(600);
+  await one.quit('system');
+  expect(seen.exits).toEqual([1]);
+});
+
+test('a question that cannot be shown interrupts nothing, and quitting again insists', async () => {
+  const { one, seen } = life({
+    mustAsk: () => seen.said.length === 0,
+    ask: () => Promise.reject(new Error('no display')),
+  });
+  await one.quit('person');
+  expect(seen).toMatchObject({ exits: [], closes: 0 });
+  expect(seen.said[0]).toContain('no display');
+  expect(one.leaving).toBe(false);
+  await one.quit('person');
+  expect(seen.exits).toEqual([0]);
+});
+
+test('windows that do not close in order keep no server from being stopped', async () => {
+  const { one, seen } = life({
+    leave: () => {
+      throw new Error('window is gone');
+    },
+  });
+  await one.quit('system');
+  expect(seen).toMatchObject({ closes: 1, exits: [0] });
+  expect(seen.said[0]).toContain('window is gone');
+});
+
 test('what could not be stopped is named, and the exit code says so', async () => {
   const { one, seen } = life({
     close: async () => ({ stopped: 1, leftRunning: 1, failed: ['opencode :4096: it ignores SIGKILL'] }),

@@ -2,11 +2,14 @@
 
 import { plural } from '../app/roll/words.ts';
 import type { QuitReport } from '../app/supervisor/core.ts';
+import { reasonOf } from './reason.ts';
 
 /** How long servers may take to stop, in milliseconds. */
 export const STOP_LIMIT_MS = 10_000;
 /** What the core may need beyond that to let go of its locks and workers, in milliseconds. */
 const RELEASE_MS = 1_500;
+/** A system that lets go of us often says so twice: logind sends SIGTERM and SIGHUP at once. Not a second wish. */
+const SAME_GOODBYE_MS = 500;
 
 /** A person may be asked; a signal or the session's end may not. */
 export type QuitCause = 'person' | 'system';
@@ -41,6 +44,8 @@ export function quitSentence(report: QuitReport): string {
 export class Lifecycle {
   readonly #parts: QuitParts;
   #state: State = 'running';
+  /** When closing began, on the monotonic clock; milliseconds. */
+  #since = 0;
 
   constructor(parts: QuitParts) {
     this.#parts = parts;
@@ -54,13 +59,14 @@ export class Lifecycle {
   async quit(cause: QuitCause): Promise<void> {
     if (this.#state === 'over') return;
     if (this.#state === 'closing') {
+      if (cause === 'system' && performance.now() - this.#since < SAME_GOODBYE_MS) return;
       this.#finish(1, 'Rollcall was ended before its servers had stopped. Start it again to see what is left.');
       return;
     }
     // Asking again for what is already asked is a yes.
     if (cause === 'person' && this.#state === 'running' && this.#parts.mustAsk()) {
       this.#state = 'asking';
-      const agreed = await this.#parts.ask();
+      const agreed = await this.#ask();
       // A second quit may have settled it while the question stood.
       if (this.#state !== 'asking') return;
       if (!agreed) {
@@ -71,9 +77,25 @@ export class Lifecycle {
     await this.#close();
   }
 
+  async #ask(): Promise<boolean> {
+    try {
+      return await this.#parts.ask();
+    } catch (error) {
+      // Nobody could be asked, so nobody agreed to interrupt what is busy.
+      this.#parts.say(`Rollcall stays: its question could not be shown (${reasonOf(error)}). Quit again to insist.`);
+      return false;
+    }
+  }
+
   async #close(): Promise<void> {
     this.#state = 'closing';
-    this.#parts.leave();
+    this.#since = performance.now();
+    try {
+      this.#parts.leave();
+    } catch (error) {
+      // What stays on the screen goes with the process; the servers must be stopped all the same.
+      this.#parts.say(`Rollcall is quitting, but its windows did not close in order: ${reasonOf(error)}`);
+    }
     const limit = this.#parts.stopLimitMs ?? STOP_LIMIT_MS;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((done) => {
@@ -90,7 +112,7 @@ export class Lifecycle {
         this.#finish(report.failed.length > 0 ? 1 : 0, quitSentence(report));
       }
     } catch (error) {
-      this.#finish(1, `Rollcall has quit, but not in order: ${error instanceof Error ? error.message : String(error)}`);
+      this.#finish(1, `Rollcall has quit, but not in order: ${reasonOf(error)}`);
     } finally {
       clearTimeout(timer);
     }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { clipboard, shell } from 'electron';
 import type { Roll } from '../app/roll/schema.ts';
+import { reasonOf } from './reason.ts';
 import { urlOf } from './server-url.ts';
 
 type Done = { readonly ok: true } | { readonly ok: false; readonly message: string };
@@ -9,8 +10,15 @@ type Done = { readonly ok: true } | { readonly ok: false; readonly message: stri
 export async function openServerUrl(roll: Pick<Roll, 'servers'>, id: string): Promise<Done> {
   const found = urlOf(roll, id);
   if ('message' in found) return { ok: false, message: found.message };
-  await shell.openExternal(found.url);
-  return { ok: true };
+  try {
+    await shell.openExternal(found.url);
+    return { ok: true };
+  } catch (error) {
+    return {
+      ok: false,
+      message: `No browser opened ${found.url} (${reasonOf(error)}). Copy the URL and open it yourself.`,
+    };
+  }
 }
 
 export function copyServerUrl(roll: Pick<Roll, 'servers'>, id: string): Done {

@@ -1,5 +1,5 @@
 import type { Roll, Server } from '../app/roll/schema.ts';
-import { plural } from '../app/roll/words.ts';
+import { listed, plural, rowName } from '../app/roll/words.ts';
 
 /** What quitting does to the local servers that Rollcall supervises. */
 export interface QuitPlan {
@@ -21,14 +21,40 @@ export function quitPlan(roll: Pick<Roll, 'servers' | 'settings'>): QuitPlan {
   };
 }
 
-/** A server that quitting would stop shows a sign of work, so quitting asks first. */
-export function quitAsks(roll: Pick<Roll, 'servers' | 'sessions' | 'settings'>): boolean {
-  const stopping = quitPlan(roll).stopping;
-  return stopping.some(
+/** The servers that quitting would interrupt at work. */
+function interrupted(roll: Pick<Roll, 'servers' | 'sessions' | 'settings'>): readonly Server[] {
+  return quitPlan(roll).stopping.filter(
     (server) =>
       server.busy === 'busy' ||
       roll.sessions.some((session) => session.server === server.id && session.state === 'busy'),
   );
+}
+
+/** A server that quitting would stop shows a sign of work, so quitting asks first. */
+export function quitAsks(roll: Pick<Roll, 'servers' | 'sessions' | 'settings'>): boolean {
+  return interrupted(roll).length > 0;
+}
+
+/** The question before quitting interrupts something; the button repeats the deed. */
+export interface QuitQuestion {
+  readonly message: string;
+  /** Who is interrupted, by name, and what else stops. */
+  readonly detail: string;
+  readonly button: string;
+}
+
+export function quitQuestion(roll: Pick<Roll, 'servers' | 'sessions' | 'settings'>): QuitQuestion {
+  const deed = `Quit and stop ${plural(quitPlan(roll).stopping.length, 'local server')}`;
+  const busy = interrupted(roll);
+  const names = listed(busy.map(rowName));
+  return {
+    message: `${deed}?`,
+    detail:
+      busy.length === 1
+        ? `${names} is busy and is interrupted; its sessions end and history is kept.`
+        : `${names} are busy and are interrupted; their sessions end and history is kept.`,
+    button: deed,
+  };
 }
 
 /** The last line of the tray menu, which says what quitting does. */

@@ -3,6 +3,7 @@
  * the session bus; both come and go with the panel. (org.kde.StatusNotifierWatcher, freedesktop's StatusNotifierItem.)
  */
 import { Message, type MessageBus, MessageType, sessionBus } from '@jellybrick/dbus-next';
+import { reasonOf } from './reason.ts';
 
 const WATCHER = 'org.kde.StatusNotifierWatcher';
 const WATCHER_PATH = '/StatusNotifierWatcher';
@@ -71,7 +72,7 @@ export async function watchTrayHost(
 ): Promise<TrayHostWatch> {
   if (platform !== 'linux') return ALWAYS;
   const bus = await connect().catch((error: unknown) => {
-    report(`no session bus, so no tray icon: ${error instanceof Error ? error.message : String(error)}`);
+    report(`no session bus, so no tray icon: ${reasonOf(error)}`);
     return null;
   });
   if (bus === null) return NEVER;
@@ -99,7 +100,12 @@ export async function watchTrayHost(
   // A bus that ends tells nobody; asking now and then also makes good for a signal that was missed.
   const pulse = setInterval(() => void refresh(), PULSE_MS);
   pulse.unref();
-  for (const match of MATCHES) await call(bus, BUS, '/org/freedesktop/DBus', 'AddMatch', BUS, [match]);
+  try {
+    for (const match of MATCHES) await call(bus, BUS, '/org/freedesktop/DBus', 'AddMatch', BUS, [match]);
+  } catch (error) {
+    // Without its news the pulse still asks; a bus that answers nothing at all has no icon to show.
+    report(`the session bus does not tell of tray icons: ${reasonOf(error)}`);
+  }
   state.present = await ask(bus).catch(() => false);
   return {
     get present() {
@@ -116,7 +122,10 @@ export async function watchTrayHost(
 function connect(): Promise<MessageBus> {
   return new Promise((done, fail) => {
     const bus = sessionBus();
-    const timer = setTimeout(() => fail(new Error('the bus did not answer')), ANSWER_LIMIT_MS);
+    const timer = setTimeout(() => {
+      bus.disconnect();
+      fail(new Error('the bus did not answer'));
+    }, ANSWER_LIMIT_MS);
     bus.once('connect', () => {
       clearTimeout(timer);
       done(bus);

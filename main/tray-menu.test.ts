@@ -207,6 +207,9 @@ describe('leaks', () => {
     });
     const own = inside(leaks(), 'local, 7 servers, 2 leaked', '● t3 :3773');
     expect(find(own, 'Stop…')).toMatchObject({ on: { act: 'show', show: { server: idOf(5), dialog: 'stop-server' } } });
+    expect(find(own, 'Restart…')).toMatchObject({
+      on: { act: 'show', show: { server: idOf(5), dialog: 'restart-server' } },
+    });
     expect(find(trayModel(leaks()).items, 'Stop 2 local servers…')).toMatchObject({
       on: { show: { dialog: 'stop-all' } },
     });
@@ -270,6 +273,25 @@ describe('fault', () => {
     const one = roll({ hosts: [host('local'), host('studio-mac', { state: 'reconnecting' })] });
     expect(trayModel(one).state).toBe('fine');
     expect(top(one)).toContain('studio-mac, reconnecting (disabled)');
+  });
+
+  test('a look that failed is a fault of its host, whose rows are as of the last one that did not', () => {
+    const one = roll({
+      hosts: [host('local', { state: 'failed', detail: 'the look worker ended with exit code 1' })],
+      servers: [server(1, 'owned'), server(2, 'leaked')],
+    });
+    const time = minuteTime(one.takenAt);
+    expect(trayModel(one).state).toBe('fault');
+    expect(top(one).slice(0, 4)).toEqual([
+      'local: the look worker ended with exit code… (disabled)',
+      '1 server leaked, 131 MB (disabled)',
+      '─',
+      'Try local now',
+    ]);
+    expect(drawn(inside(one, '▲ local, failed'))).toEqual(['Try now', '─', `as of ${time}: 2 servers (disabled)`]);
+    expect(trayModel({ ...one, hosts: [host('local', { state: 'failed', lookedAt: null })] }).items).toContainEqual(
+      expect.objectContaining({ label: '▲ local, failed' }),
+    );
   });
 
   test('a failed start names itself and shows its server', () => {

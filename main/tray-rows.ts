@@ -97,7 +97,7 @@ function serverName(server: Server): string {
 
 function serverItems(roll: Roll, server: Server): readonly TrayItem[] {
   const idle = underWay(roll, server.id) === null;
-  const select = (dialog: 'none' | 'plan-server' | 'stop-server'): TrayItem & { type: 'act' } => ({
+  const select = (dialog: 'none' | 'plan-server' | 'stop-server' | 'restart-server'): TrayItem & { type: 'act' } => ({
     type: 'act',
     label: '',
     enabled: true,
@@ -110,7 +110,7 @@ function serverItems(roll: Roll, server: Server): readonly TrayItem[] {
   }
   items.push(SEPARATOR);
   if (server.standing === 'supervised') {
-    items.push({ ...select('none'), label: 'Restart…', enabled: idle && server.restart.allowed !== 'no' });
+    items.push({ ...select('restart-server'), label: 'Restart…', enabled: idle && server.restart.allowed !== 'no' });
     items.push({ ...select('stop-server'), label: 'Stop…', enabled: idle && server.stop.allowed !== 'no' });
   } else {
     items.push({ ...select('plan-server'), label: 'Reap…', enabled: idle && server.reap.allowed !== 'no' });

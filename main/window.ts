@@ -3,9 +3,12 @@ import { app, BrowserWindow, nativeTheme, type Rectangle, type Session, screen, 
 import { z } from 'zod';
 import type { PushName, PushPayload, Show } from '../app/roll/channels.ts';
 import { SCHEME, WINDOW_URL } from './app-scheme.ts';
+import { reasonOf } from './reason.ts';
 
 const SIZE = { width: 1180, height: 760 };
 const SMALLEST = { minWidth: 900, minHeight: 600 };
+/** A renderer that ends again and again is not loaded more often than this, in milliseconds. */
+const RELOAD_AFTER_MS = 1_000;
 /** `--main` of the design's tokens, so that nothing flashes before the page has painted. */
 const BACKGROUND = { light: '#ffffff', dark: '#141719' };
 
@@ -18,6 +21,8 @@ export interface WindowParts {
   readonly boundsFile: string;
   /** Called when the person closes the window; true lets it close. */
   mayClose(): boolean;
+  /** Called each time the page has loaded and takes pushes. */
+  loaded(): void;
   report(text: string): void;
 }
 
@@ -99,6 +104,7 @@ export class RollWindow {
     window.once('ready-to-show', () => window.show());
     window.webContents.on('did-finish-load', () => {
       this.#loaded = true;
+      this.#parts.loaded();
       this.#sendPending();
     });
     window.on('close', (event) => {
@@ -112,13 +118,16 @@ export class RollWindow {
     window.webContents.on('render-process-gone', (_event, details) => {
       this.#loaded = false;
       this.#parts.report(`the window's renderer is gone (${details.reason}); it is loaded again`);
-      if (details.reason !== 'clean-exit') window.webContents.reload();
+      if (details.reason === 'clean-exit') return;
+      setTimeout(() => {
+        if (!window.isDestroyed()) window.webContents.reload();
+      }, RELOAD_AFTER_MS);
     });
     window.webContents.on('preload-error', (_event, _path, error) => {
       this.#parts.report(`the preload failed: ${error.stack ?? error.message}`);
     });
     window.loadURL(WINDOW_URL).catch((error: unknown) => {
-      this.#parts.report(`the window did not load: ${error instanceof Error ? error.message : String(error)}`);
+      this.#parts.report(`the window did not load: ${reasonOf(error)}`);
     });
   }
 }

@@ -11,7 +11,7 @@ export const showSchema = z.strictObject({
   view: z.enum(['servers', 'sessions', 'records', 'timeline', 'settings']),
   /** Row to select. */
   server: idSchema.nullable(),
-  dialog: z.enum(['none', 'plan-leaked', 'plan-server', 'start', 'stop-server', 'stop-all']),
+  dialog: z.enum(['none', 'plan-leaked', 'plan-server', 'start', 'stop-server', 'restart-server', 'stop-all']),
   /** Kind chosen beforehand in the start dialog. */
   kind: z.string().nullable(),
 });

@@ -8,7 +8,7 @@ import {
   shortenPath,
   standingWord,
 } from '../../app/roll/words.ts';
-import { useActs } from '../state/context.tsx';
+import { useActs, useWindow } from '../state/context.tsx';
 import { serverActs } from '../view/serverActs.ts';
 import { ownerWords, whyQuestion } from '../view/serverItems.ts';
 import { Checklist, checksRan, DetailHead, Facts, ProcessTree, Section } from './DetailParts.tsx';
@@ -71,6 +71,7 @@ const HEALTH_WORDS: Readonly<Record<Server['health'], string>> = {
 
 function KeepRunning({ server }: { readonly server: Server }) {
   const acts = useActs();
+  const allStay = useWindow((state) => state.roll?.settings.stopLocalServers === false);
   if (server.supervised === null) return null;
   const { keepRunning } = server.supervised;
   return (
@@ -86,6 +87,7 @@ function KeepRunning({ server }: { readonly server: Server }) {
           onClick={() => acts.keepRunning(server.id, !keepRunning)}
         />
       </div>
+      {allStay ? <p className="note">The settings keep all local servers running.</p> : null}
     </Section>
   );
 }

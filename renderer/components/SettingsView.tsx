@@ -81,9 +81,17 @@ export function SettingsView({ roll, home }: { readonly roll: Roll; readonly hom
           </Line>
         </Group>
         <Group title="When Rollcall quits">
-          <Line label="The tray’s last item does" note="Each server can differ; see its details.">
-            {info?.quitLabel ?? '–'}
+          <Line
+            label="Local servers"
+            note={
+              settings.stopLocalServers
+                ? 'One that is marked to keep running stays; see its details: quit.stopLocalServers.'
+                : 'Also those that are not marked to keep running: quit.stopLocalServers.'
+            }
+          >
+            {settings.stopLocalServers ? 'Stop with Rollcall' : 'All keep running'}
           </Line>
+          <Line label="The tray’s last item">{info?.quitLabel ?? '–'}</Line>
           <Line label="Closing the window">
             {info === null
               ? '–'

@@ -3,7 +3,7 @@ import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
 import { leakedTotals, reapLabel, serverLabel } from '../../app/roll/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
-import { type Strip, strips } from '../view/strips.ts';
+import { failedHostWords, type Strip, strips } from '../view/strips.ts';
 import { Glyph } from './Glyph.tsx';
 import { Button } from './parts.tsx';
 import type { GlyphName } from './shapes.ts';
@@ -91,7 +91,17 @@ function TaskFrame({ task, children }: { readonly task: Task; readonly children:
 }
 
 function OneStrip({ strip, roll, more }: { readonly strip: Strip; readonly roll: Roll; readonly more: ReactNode }) {
+  const acts = useActs();
   if (strip.type === 'task') return <TaskFrame task={strip.task}>{more}</TaskFrame>;
+  if (strip.type === 'host') {
+    const { title, detail } = failedHostWords(strip.host, Date.parse(roll.takenAt));
+    return (
+      <Frame tone="fault" shape={<Glyph name="fault" tone="suspect" />} title={title} text={detail}>
+        {more}
+        <Button onClick={acts.look}>Try now</Button>
+      </Frame>
+    );
+  }
   const look = ALERT_LOOKS[strip.alert.level];
   return (
     <Frame

@@ -189,6 +189,7 @@ describe('places that tray and notifications open', () => {
     expect(opened({ dialog: 'plan-server', server: suspect })).toMatchObject({ type: 'reap', id: suspect });
     expect(opened({ dialog: 'start', kind: 'codex' })).toEqual({ type: 'start', kind: 'codex' });
     expect(opened({ dialog: 'stop-server', server: ours })).toMatchObject({ type: 'end', act: 'stop' });
+    expect(opened({ dialog: 'restart-server', server: ours })).toMatchObject({ type: 'end', act: 'restart' });
     expect(opened({ dialog: 'stop-all' })).toMatchObject({
       type: 'stop-all',
       servers: [{ standing: 'supervised' }, { standing: 'supervised' }],

@@ -209,6 +209,9 @@ export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
     case 'stop-server':
       if (server !== null) acts.openServer(server, 'stop');
       break;
+    case 'restart-server':
+      if (server !== null) acts.openServer(server, 'restart');
+      break;
     case 'stop-all':
       acts.ask({
         type: 'stop-all',

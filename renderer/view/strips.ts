@@ -1,9 +1,22 @@
-import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
+import type { Alert, HostEntry, Roll, Task } from '../../app/roll/schema.ts';
+import { clockTime } from '../../app/roll/words.ts';
 
 /** What may stand in the strip over list and details. At most one is shown; the others are a link at its end. */
 export type Strip =
   | { readonly type: 'task'; readonly key: string; readonly task: Task }
-  | { readonly type: 'alert'; readonly key: string; readonly alert: Alert };
+  | { readonly type: 'alert'; readonly key: string; readonly alert: Alert }
+  /** A host whose last look failed. */
+  | { readonly type: 'host'; readonly key: string; readonly host: HostEntry };
+
+/** Why a host cannot be looked at, and how old its rows are. */
+export function failedHostWords(host: HostEntry, now: number): { readonly title: string; readonly detail: string } {
+  const rows =
+    host.lookedAt === null ? 'It has not been looked at yet.' : `Its rows are as of ${clockTime(host.lookedAt, now)}.`;
+  return {
+    title: `${host.name} cannot be looked at`,
+    detail: host.detail === null ? rows : `${host.detail} ${rows}`,
+  };
+}
 
 /** For how long a good result stands before a leak, in milliseconds; after that the leak is the worse news. */
 const RESULT_FIRST_MS = 10_000;
@@ -43,6 +56,10 @@ export function strips(roll: Roll, host: string | null): readonly Strip[] {
   for (const task of roll.tasks) {
     if (task.act !== 'reap' && task.state === 'done') continue;
     ranked.push({ rank: taskRank(task, now), strip: { type: 'task', key: `task ${task.id}`, task } });
+  }
+  for (const entry of roll.hosts) {
+    if (entry.state !== 'failed' || (host !== null && entry.name !== host)) continue;
+    ranked.push({ rank: ALERT_RANK.fault, strip: { type: 'host', key: `host ${entry.id}`, host: entry } });
   }
   for (const alert of roll.alerts) {
     if (coveredByReap(alert, roll) || !onHost(alert)) continue;

@@ -9,7 +9,7 @@ import { treeLines } from './processTree.ts';
 import { recordItems } from './recordItems.ts';
 import { buttonActs, leftoverActs, serverActs } from './serverActs.ts';
 import { itemNames, nextSort, type RollItem, type Sort, serverItems } from './serverItems.ts';
-import { phases, strips, taskOf } from './strips.ts';
+import { failedHostWords, phases, strips, taskOf } from './strips.ts';
 import { timelineItems } from './timelineItems.ts';
 import { findTyped, typeLetter } from './typeahead.ts';
 
@@ -215,6 +215,22 @@ describe('strips', () => {
     roll.tasks.push(task({ rows: leaked.map((id) => ({ id, label: '', phase: 'TERM', outcome: null })) }));
     expect(kinds(roll)).toEqual(['task t', 'alert f']);
     expect([...phases(roll)]).toEqual(leaked.map((id) => [id, 'TERM']));
+  });
+
+  test('a host whose look failed says why and how old its rows are', () => {
+    const roll = exampleRoll();
+    const [local] = roll.hosts;
+    if (local === undefined) throw new Error('the example has no host');
+    const failed = { ...local, state: 'failed' as const, detail: 'The look worker ended with exit code 1.' };
+    roll.hosts[0] = failed;
+    expect(kinds(roll)).toEqual(['host local', 'alert leaks']);
+    expect(strips(roll, 'build-01').map((strip) => strip.key)).toEqual(['alert leaks']);
+    const at = new Date(failed.lookedAt ?? '');
+    const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
+    expect(failedHostWords(failed, Date.parse(roll.takenAt))).toEqual({
+      title: 'local cannot be looked at',
+      detail: `The look worker ended with exit code 1. Its rows are as of ${time}.`,
+    });
   });
 
   test('a good result stands first for a while, then a new leak is the worse news', () => {
