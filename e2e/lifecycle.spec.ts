@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { spawnApp, whenServing } from './support/app.ts';
 import { roll, server } from './support/fixture-roll.ts';
 import { ended, eventually, lives, marked, startMarked, startStranger } from './support/processes.ts';
-import { expect, test, windowOf } from './support/test.ts';
+import { expect, setRoll, test, windowOf } from './support/test.ts';
 
 test('E1 without a tray host the window opens with every act, and a host that comes later gets the icon', async ({
   launch,
@@ -100,6 +100,64 @@ test('E3 a second quit forces, and quitting never takes longer than its limit', 
   app.process().kill('SIGTERM');
   expect(await exit).toEqual({ code: 1, signal: null });
   await eventually(() => expect(marked(mark)).toEqual([]));
+});
+
+test('quitting asks before it interrupts somebody at work; Cancel stays, and settings that stop nothing ask nothing', async ({
+  launch,
+  panel,
+}) => {
+  const host = await panel();
+  const busy = server(1, 'supervised', { busy: 'busy', listening: [{ address: '127.0.0.1', port: 4096 }] });
+  const app = await launch({ roll: roll({ servers: [busy] }) });
+  const icon = await host.icon();
+  // The question is the system's own box, which nobody can press here: it is answered in its place.
+  await app.evaluate(({ dialog }) => {
+    const asked: unknown[] = [];
+    Object.assign(globalThis, { asked });
+    dialog.showMessageBox = (...given: unknown[]) => {
+      asked.push(given.at(-1));
+      return Promise.resolve({ response: 0, checkboxChecked: false });
+    };
+  });
+  await icon.choose('Quit, stopping 1 local server…');
+  const questions = () => app.evaluate(() => (globalThis as unknown as { asked: unknown[] }).asked);
+  await expect.poll(questions).toEqual([
+    expect.objectContaining({
+      message: 'Quit and stop 1 local server?',
+      detail: 'opencode :4096 on local is busy and is interrupted; its sessions end and history is kept.',
+      buttons: ['Cancel', 'Quit and stop 1 local server'],
+      defaultId: 0,
+      cancelId: 0,
+    }),
+  ]);
+  await new Promise((done) => setTimeout(done, 300));
+  expect(app.process().exitCode).toBeNull();
+  expect(await app.evaluate(() => (globalThis as unknown as { fixture: { closes: number } }).fixture.closes)).toBe(0);
+
+  await setRoll(app, roll({ servers: [busy], settings: { ...roll().settings, stopLocalServers: false } }));
+  const exit = ended(app.process());
+  await icon.choose('Quit, leaving 1 local server running');
+  expect(await exit).toEqual({ code: 0, signal: null });
+});
+
+test('E3 SIGHUP right behind SIGTERM, as at the end of a session, does not cut the quit short', async ({
+  folders,
+  mark,
+  bus,
+}) => {
+  const { child, output } = await spawnApp({
+    folders,
+    mark,
+    bus,
+    roll: roll({ servers: [server(1, 'supervised')] }),
+    env: { ROLLCALL_FIXTURE_CLOSE_MS: '1500' },
+  });
+  await whenServing(folders);
+  const exit = ended(child);
+  child.kill('SIGTERM');
+  child.kill('SIGHUP');
+  expect(await exit).toEqual({ code: 0, signal: null });
+  expect(output()).toContain('Rollcall has quit: 1 server stopped.');
 });
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

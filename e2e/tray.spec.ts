@@ -1,4 +1,4 @@
-import { idOf, roll, server } from './support/fixture-roll.ts';
+import { roll, server } from './support/fixture-roll.ts';
 import { startNotificationService } from './support/notification-service.ts';
 import { eventually } from './support/processes.ts';
 import { commandsOf, expect, setRoll, test, windowOf } from './support/test.ts';
@@ -110,13 +110,38 @@ test('leaks within the gathering time become one notification, and none is repea
 
 test('every other act that ends a process opens the window with its question', async ({ panel, launch }) => {
   const host = await panel();
-  const app = await launch({ roll: roll({ servers: [server(7, 'detached')] }) });
+  const ours = server(7, 'supervised', { listening: [{ address: '127.0.0.1', port: 4096 }] });
+  const app = await launch({ roll: roll({ servers: [ours, server(8, 'detached')] }) });
   const icon = await host.icon();
-  await icon.choose('local, 1 server', /^○ opencode/u, 'Reap…');
-  const page = await windowOf(app);
-  await page.waitForLoadState();
-  // The window asks for the place once it listens; the command is the person's to give.
+  const asked = async (line: RegExp, item: string, title: string): Promise<void> => {
+    await icon.choose('local, 2 servers', line, item);
+    const page = await windowOf(app);
+    const question = page.getByRole('alertdialog');
+    await expect(question.getByRole('heading', { name: title })).toBeVisible();
+    // The safe answer has the focus.
+    await expect(question.getByRole('button', { name: 'Cancel' })).toBeFocused();
+    await page.keyboard.press('Escape');
+    await expect(question).toHaveCount(0);
+  };
+  await asked(/^● opencode/u, 'Restart…', 'Restart opencode :4096 on local?');
+  await asked(/^● opencode/u, 'Stop…', 'Stop opencode :4096 on local?');
+  await asked(/^○ opencode/u, 'Reap…', 'Reap opencode :30008 on local?');
+  // Asking is not doing.
   expect(await commandsOf(app)).toEqual([]);
-  expect(idOf(7)).toHaveLength(16);
+  await app.close();
+});
+
+test('a URL that no browser opens is told, and the app lives on', async ({ panel, launch, bus }) => {
+  const service = await startNotificationService(bus);
+  const host = await panel();
+  const app = await launch({ roll: roll({ servers: [server(7, 'detached')] }) });
+  await app.evaluate(({ shell }) => {
+    shell.openExternal = () => Promise.reject(new Error('no program for http'));
+  });
+  const icon = await host.icon();
+  await icon.choose('local, 1 server', /^○ opencode/u, 'Open in browser');
+  const told = await service.find(/^Nothing was opened\.$/u);
+  expect(told.body).toContain('no program for http');
+  expect(await icon.labels()).toContain('1 server, none leaked');
   await app.close();
 });
