@@ -1,0 +1,31 @@
+/** All benchmarks in one run. Linux only: elsewhere there is no procfs to look at. */
+import { loadavg } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startCrowd } from './crowd.ts';
+import { benchExits } from './exits.ts';
+import { benchLooks } from './looks.ts';
+import { benchSteady } from './steady.ts';
+import { type Row, table } from './table.ts';
+
+const CROWD = 2000;
+/** Processes are read at every look while they are young; a crowd of them is not what is to be measured. */
+const GROW_OLD_MS = 11_000;
+
+/** Prints a table. A target that is missed is said, never an error. */
+export async function bench(workerUrl: URL): Promise<void> {
+  const rows: Row[] = [];
+  console.log(`bench: starting ${CROWD} sleeping processes (load ${loadavg()[0]?.toFixed(1)})`);
+  const crowd = await startCrowd(CROWD);
+  try {
+    await delay(GROW_OLD_MS);
+    console.log('bench: looking');
+    rows.push(...(await benchLooks(workerUrl)));
+  } finally {
+    await crowd.end();
+  }
+  console.log('bench: exits');
+  rows.push(...(await benchExits(workerUrl)));
+  console.log('bench: steady state, 35 s');
+  rows.push(...(await benchSteady(workerUrl)));
+  console.log(`\n${table(rows)}\n\nWith ${CROWD} extra processes; load at the end ${loadavg()[0]?.toFixed(1)}.`);
+}
