@@ -42,7 +42,7 @@ export class Collector {
 
   constructor(options: CollectorOptions) {
     this.#options = options;
-    this.#reader = new ProcReader(options.procRoot, options.beat);
+    this.#reader = new ProcReader(options.procRoot, options.beat, options.libc);
     this.#table = new ProcessTable(this.#reader, options.ownUid);
     this.#details = new DetailReader(this.#reader, options.observer, options.libc);
     this.#connections = new ConnectionReader(this.#reader);

@@ -11,6 +11,11 @@ export interface Libc {
   hasExited(pidfd: number): boolean;
   /** Marks every descriptor from 3 up close-on-exec. Null when done, else the name of the error. */
   closeAllOnExec(): string | null;
+  /**
+   * Opens a file, reads once into the buffer and closes it. The number of bytes, or the name of the error. Node's own
+   * three calls do the same at twice the cost, which tells in a look that reads thousands of files.
+   */
+  readOnce(path: string, into: Buffer): number | string;
   epollCreate(): number;
   epollAdd(epoll: number, fd: number): string | null;
   epollRemove(epoll: number, fd: number): void;
@@ -113,6 +118,15 @@ function bindings(koffi: Koffi): Libc {
     size: number,
   ) => number;
 
+  // open(2) is variadic in its mode only, which is not used.
+  const openFile = library.func('open', 'int', ['str', 'int']) as (path: string, flags: number) => number;
+  const read = library.func('read', 'long', ['int', 'void *', 'size_t']) as (
+    fd: number,
+    data: Buffer,
+    size: number,
+  ) => number;
+  const close = library.func('close', 'int', ['int']) as (fd: number) => number;
+
   const names = new Map(Object.entries(koffi.os.errno).map(([name, value]) => [value, name]));
   const errorName = (): string => names.get(koffi.errno()) ?? `errno ${koffi.errno()}`;
 
@@ -128,6 +142,15 @@ function bindings(koffi: Koffi): Libc {
     },
     closeAllOnExec: () =>
       Number(closeRange(SYS.closeRange, FIRST_UNSHARED_FD, EVERY_FD, CLOSE_RANGE_CLOEXEC)) < 0 ? errorName() : null,
+    readOnce(path, into) {
+      const fd = openFile(path, CLOEXEC);
+      if (fd < 0) return errorName();
+      const count = Number(read(fd, into, into.length));
+      // Asked before close(2), which may set it anew.
+      const error = count < 0 ? errorName() : null;
+      close(fd);
+      return error ?? count;
+    },
     epollCreate: () => create(CLOEXEC),
     epollAdd: (epoll, fd) =>
       control(epoll, EPOLL_CTL_ADD, fd, { events: EPOLLIN, data: fd }) < 0 ? errorName() : null,

@@ -1,5 +1,5 @@
 import type { Observer } from '../../identity/identity.ts';
-import type { Look, LookRequest, ProcessInfo } from '../host.ts';
+import { type Look, LookFailed, type LookRequest, type ProcessInfo } from '../host.ts';
 import { Collector, type Recognise } from './collect.ts';
 import { loadLibc } from './libc.ts';
 
@@ -20,18 +20,6 @@ export interface LookingPlace {
   readonly observer: Observer;
   readonly procRoot: string;
   readonly ownUid: number;
-}
-
-/** The look as a whole failed; what it would have shown is unknown, not absent. */
-export class LookFailed extends Error {
-  override readonly name = 'LookFailed';
-  readonly why: string;
-  constructor(why: string, cause?: unknown) {
-    super(`This machine's processes could not be listed: ${why}. Nothing was changed; the next look tries again.`, {
-      cause,
-    });
-    this.why = why;
-  }
 }
 
 /** The kernel's own process table; pidfds mean nothing for another root. */

@@ -8,9 +8,9 @@ import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import systeminformation from 'systeminformation';
 import type { Observer, StartTime } from '../../identity/identity.ts';
-import type { Candidate, Look, LookRequest, ProcessInfo } from '../host.ts';
+import { type Candidate, type Look, LookFailed, type LookRequest, type ProcessInfo } from '../host.ts';
 import type { Recognise } from './collect.ts';
-import { type Looker, LookFailed, type LookingPlace, reasonOf } from './looker.ts';
+import { type Looker, type LookingPlace, reasonOf } from './looker.ts';
 import { hashArgv } from './procfs/argv.ts';
 import { isReaper } from './reapers.ts';
 import { relevant } from './relevance.ts';
@@ -137,6 +137,7 @@ function describe(
     threads: 1,
     startTime,
     startedAt: Date.parse(`${row.started} UTC`),
+    ageMs: Math.max(0, Date.now() - Date.parse(`${row.started} UTC`)),
     comm: (argv[0] ?? '').split('/').at(-1) ?? '',
     argv,
     argvHash: commandLine === '' ? null : hashArgv(Buffer.from(commandLine)),

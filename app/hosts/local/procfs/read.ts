@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import type { Executable } from '../../../identity/identity.ts';
+import type { Libc } from '../libc.ts';
 
 /** Why a file of `/proc` could not be read. */
 export type Unread =
@@ -14,11 +15,15 @@ export type Read<T> = { readonly ok: true; readonly value: T } | Unread;
 export type Beat = (pid: number) => void;
 
 const FIRST_BUFFER = 64 * 1024;
+const VIEWS_KEPT = 1024;
 /** No argument area is larger: the kernel allows a quarter of the stack limit, 2 MB unless raised. */
 const READ_LIMIT = 16 * 1024 * 1024;
 
 function unread(error: unknown, doing: string): Unread {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'UNKNOWN';
+  return unreadAs(error instanceof Error && 'code' in error ? String(error.code) : 'UNKNOWN', doing);
+}
+
+function unreadAs(code: string, doing: string): Unread {
   if (code === 'ENOENT' || code === 'ESRCH' || code === 'ENOTDIR') return { ok: false, reason: 'vanished' };
   if (code === 'EACCES' || code === 'EPERM')
     return { ok: false, reason: 'denied', why: `no permission to read ${doing}` };
@@ -32,11 +37,15 @@ function unread(error: unknown, doing: string): Unread {
 export class ProcReader {
   readonly root: string;
   readonly #beat: Beat;
+  readonly #libc: Pick<Libc, 'readOnce'> | null;
+  #views: Buffer[] = [];
   #buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER);
 
-  constructor(root: string, beat: Beat = () => undefined) {
+  /** @param libc reads faster than Node where it is at hand */
+  constructor(root: string, beat: Beat = () => undefined, libc: Pick<Libc, 'readOnce'> | null = null) {
     this.root = root;
     this.#beat = beat;
+    this.#libc = libc;
   }
 
   /** Every PID that is listed, in the kernel's order. Throws when the directory itself cannot be read. */
@@ -56,7 +65,12 @@ export class ProcReader {
   bytes(pid: number, name: string): Read<Buffer> {
     this.#beat(pid);
     try {
-      return { ok: true, value: this.#readFile(`${this.root}/${pid}/${name}`, true) };
+      const path = `${this.root}/${pid}/${name}`;
+      const count = this.#libc?.readOnce(path, this.#buffer);
+      if (typeof count === 'string') return unreadAs(count, name);
+      // A full buffer may not have held all of it.
+      if (count !== undefined && count < this.#buffer.length) return { ok: true, value: this.#view(count) };
+      return { ok: true, value: this.#readFile(path, true) };
     } catch (error) {
       return unread(error, name);
     } finally {
@@ -64,17 +78,15 @@ export class ProcReader {
     }
   }
 
-  /** As `bytes`, but `denied` without a read for a file that belongs to another user, also where we are root. */
+  /** As `bytes`, but `denied` without a read for a process of another user, also where we are root. */
   ownBytes(pid: number, name: string, uid: number): Read<Buffer> {
-    this.#beat(pid);
-    try {
-      const value = this.#readFile(`${this.root}/${pid}/${name}`, true, uid);
-      return value === null ? { ok: false, reason: 'denied', why: `${name} is another user's` } : { ok: true, value };
-    } catch (error) {
-      return unread(error, name);
-    } finally {
-      this.#beat(0);
+    // Whoever is not root is refused by the kernel.
+    if (uid === 0) {
+      const owner = this.folderUid(pid);
+      if (!owner.ok) return owner;
+      if (owner.value !== uid) return { ok: false, reason: 'denied', why: `${name} is another user's` };
     }
+    return this.bytes(pid, name);
   }
 
   text(pid: number, name: string): Read<string> {
@@ -156,14 +168,10 @@ export class ProcReader {
   /**
    * @param shortIsEnd a short read means the end. So it is for files that the kernel writes in one piece, as those of
    *   a process are, and it saves every second read; tables such as `net/tcp` come in pieces.
-   * @param uid read only if it belongs to this user
    */
-  #readFile(path: string, shortIsEnd: boolean): Buffer;
-  #readFile(path: string, shortIsEnd: boolean, uid: number): Buffer | null;
-  #readFile(path: string, shortIsEnd: boolean, uid?: number): Buffer | null {
+  #readFile(path: string, shortIsEnd: boolean): Buffer {
     const fd = openSync(path, 'r');
     try {
-      if (uid !== undefined && fstatSync(fd).uid !== uid) return null;
       let length = 0;
       for (;;) {
         const count = readSync(fd, this.#buffer, length, this.#buffer.length - length, null);
@@ -177,12 +185,22 @@ export class ProcReader {
     }
   }
 
+  /** The first bytes of the buffer. Thousands of files are of a few lengths, so the views are made once. */
+  #view(length: number): Buffer {
+    const known = this.#views[length];
+    if (known !== undefined) return known;
+    const view = this.#buffer.subarray(0, length);
+    if (length < VIEWS_KEPT) this.#views[length] = view;
+    return view;
+  }
+
   #grow(): void {
     const size = this.#buffer.length * 4;
     if (size > READ_LIMIT) throw Object.assign(new Error('too large'), { code: 'EFBIG' });
     const larger = Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(larger);
     this.#buffer = larger;
+    this.#views = [];
   }
 }
 
