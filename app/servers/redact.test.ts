@@ -92,7 +92,10 @@ describe('F14 secrets in argv', () => {
   });
 
   test('F14 much of anything is done in linear time', () => {
-    for (const text of ['a', 'token', '-a', 'eyJ-', 'a.', '?k', '"a', '--x ']) {
+    for (const text of [
+      ...['a', 'token', '-a', 'eyJ-', 'a.', '?k', '"a', '--x ', ' ', 'x://a', 'cookie: ', '-u ', '\\"', "'"],
+      ...['--token ', '--token "', '--token -token ', 'TOKEN=', 'TOKEN="', 'TOKEN="\\"', '"--token","', '"token":"'],
+    ]) {
       const long = text.repeat(Math.ceil(300_000 / text.length));
       const start = performance.now();
       redactArgv([long, long]);
