@@ -230,6 +230,23 @@ describe('the configuration file', () => {
       'kinds[9] must be an object; this kind is left out.',
     ]);
   });
+  test.each([['ROLLCALL_NONCE'], ['ROLLCALL_KIND'], ['OPENCODE_PID'], ['KILO_PID']])(
+    'start options cannot forge the mark %s',
+    (name) => {
+      const text = `{"start": {"t3": {"env": {"${name}": "1"}}}}`;
+      expect(parseConfig(text, 'config.json').config.start).toEqual({});
+      expect(messages(text)).toEqual([
+        'config.json, line 1: start.t3.env must have no ROLLCALL_…, OPENCODE_PID or KILO_PID, by which Rollcall tells processes apart; t3 starts as usual.',
+      ]);
+    },
+  );
+
+  test('start options with a variable that is none', () => {
+    const text = '{"start": {"t3": {"env": {"A B": "1"}}}}';
+    expect(parseConfig(text, 'config.json').config.start).toEqual({});
+    expect(messages(text)).toEqual(['config.json, line 1: start.t3.env must have plain names; t3 starts as usual.']);
+  });
+
   test('start options', () => {
     const text =
       '{"start": {"opencode": {"path": "/b/opencode", "args": ["-x"], "env": {"A": "1"}}, "t3": {"path": "t3"}}}';

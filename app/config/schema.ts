@@ -85,11 +85,24 @@ export const customKindSchema: z.ZodType<CustomKind> = z.object({
     .exactOptional(),
 });
 
+/**
+ * Variables by which processes are told apart: ours, and the marks that servers leave in their children. A server that
+ * started with another's mark would count as that one's leftover.
+ */
+const MARKS = /^(?:ROLLCALL_.*|OPENCODE_PID|KILO_PID)$/u;
+
 /** Changes to the start of one kind. */
 export const programOptionsSchema: z.ZodType<ProgramOptions> = z.object({
   path: word.regex(/^(?:\/|[A-Za-z]:[\\/])/u, 'be an absolute path').exactOptional(),
   args: z.array(word, 'be a list of texts').exactOptional(),
-  env: z.record(z.string().regex(/^[A-Za-z_]\w*$/u, 'have plain names'), word, 'be an object of texts').exactOptional(),
+  env: z
+    .record(z.string(), word, 'be an object of texts')
+    .refine((env) => Object.keys(env).every((name) => /^[A-Za-z_]\w*$/u.test(name)), 'have plain names')
+    .refine(
+      (env) => !Object.keys(env).some((name) => MARKS.test(name)),
+      'have no ROLLCALL_…, OPENCODE_PID or KILO_PID, by which Rollcall tells processes apart',
+    )
+    .exactOptional(),
 });
 
 /** Keys that are known at each place; others are told as a warning, since they are mostly typing errors. */

@@ -1,7 +1,7 @@
 import { executableAgrees, hasFlag, type Invocation, invocationOf, optionValue, portOf, positionals } from './argv.ts';
 import { askHealth } from './health.ts';
 import type { Endpoint, Health, Kind, Recognisable, Recognition } from './kind.ts';
-import { locator, type StartOptions, startArgv } from './locate.ts';
+import { installRemedy, locator, type StartOptions, startArgv } from './locate.ts';
 
 const GRAMMAR = {
   flags: new Set([
@@ -82,7 +82,14 @@ export function codexKind(options: StartOptions): Kind {
     ],
     health: codexHealth,
     pageUrl: () => null,
-    locate: locator('codex', 'Install it, for example with “npm install -g @openai/codex”', options),
+    locate: locator(
+      {
+        kind: 'codex',
+        program: 'codex',
+        remedy: installRemedy('codex', 'Install it with “npm install -g @openai/codex”'),
+      },
+      options,
+    ),
     startPlan: (program, _directory, port) => ({
       argv: startArgv('codex', program, ['app-server', '--listen', `ws://127.0.0.1:${port ?? 0}`], options),
       env: { ...options.programs['codex']?.env },

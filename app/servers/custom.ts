@@ -71,7 +71,14 @@ export function customKind(custom: CustomKind): Kind {
     locate:
       start === undefined
         ? null
-        : locator(start[0], `Correct the start command of ${name} in config.json, or install its program`, NO_OPTIONS),
+        : locator(
+            {
+              kind: name,
+              program: start[0],
+              remedy: `Install it, or correct the start command of ${name} in config.json.`,
+            },
+            NO_OPTIONS,
+          ),
     startPlan:
       start === undefined
         ? null

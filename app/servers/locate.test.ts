@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { kindOf, startableKinds } from './kinds.ts';
-import { locator, NO_OPTIONS } from './locate.ts';
+import { locator, NO_OPTIONS, type StartOptions } from './locate.ts';
 import { loginPath } from './login-path.ts';
 
 let root = '';
@@ -30,7 +30,7 @@ async function home(name: string, profile: string): Promise<string> {
   return folder;
 }
 
-const find = locator('opencode', 'Install it', NO_OPTIONS);
+const find = locator({ kind: 'opencode', program: 'opencode', remedy: 'Install it.' }, NO_OPTIONS);
 
 describe('where a program is', () => {
   test('on PATH, past what cannot be run; relative entries do not count', async () => {
@@ -103,6 +103,50 @@ describe('where a program is', () => {
     const dev = join(root, 'dev', 'opencode');
     expect(await kindOf('opencode', [], at(dev))?.locate?.({ PATH })).toEqual({ found: true, program: dev });
     expect(await kindOf('opencode', [], at('/nowhere'))?.locate?.({ PATH })).toMatchObject({ found: false });
+  });
+});
+
+describe('what a person reads when a program is nowhere', () => {
+  const custom = [
+    { name: 'house', program: 'hs', args: [], start: ['hs', 'serve'] as const },
+    { name: 'hut', program: '/nowhere/hut', args: [], start: ['/nowhere/hut'] as const },
+  ];
+  const read = async (
+    env: Readonly<Record<string, string>>,
+    programs: StartOptions['programs'] = {},
+  ): Promise<readonly string[]> => {
+    const texts: string[] = [];
+    for (const kind of startableKinds(custom, { developmentBin: null, programs })) {
+      const found = await kind.locate?.(env);
+      texts.push(found?.found === false ? `${kind.name}: ${found.why} ${found.remedy}` : `${kind.name} is there`);
+    }
+    return texts;
+  };
+  const house = 'Install it, or correct the start command of house in config.json.';
+  const hut =
+    'hut: /nowhere/hut, which config.json names for hut, is not a program that can be run. Install it, or correct the start command of hut in config.json.';
+
+  test('every kind: what was looked at, and a way out that works for it', async () => {
+    expect(await read({ PATH: '/nowhere' })).toEqual([
+      'opencode: No program named opencode is on PATH. Install it with “npm install -g opencode-ai”, or name its path in config.json under start.opencode.path.',
+      'kilo: No program named kilo is on PATH. Install it with “npm install -g @kilocode/cli”, or name its path in config.json under start.kilo.path.',
+      't3: No program named t3 is on PATH. Install T3 Code, or name its path in config.json under start.t3.path.',
+      'codex: No program named codex is on PATH. Install it with “npm install -g @openai/codex”, or name its path in config.json under start.codex.path.',
+      `house: No program named hs is on PATH. ${house}`,
+      hut,
+    ]);
+  });
+  test('the login shell is named only when it has answered', async () => {
+    const HOME = await home('answers', '');
+    const [, , , , text] = await read({ PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME });
+    expect(text).toBe(`house: No program named hs is on PATH, nor on the PATH of your login shell. ${house}`);
+  });
+  test('a configured path that is wrong names its own setting; one for a custom kind has no meaning', async () => {
+    const texts = await read({ PATH: '/nowhere' }, { t3: { path: '/x/t3' }, hut: { path: '/x/hut' } });
+    expect(texts[2]).toBe(
+      't3: /x/t3, which config.json names for t3, is not a program that can be run. Correct start.t3.path in config.json, or remove it.',
+    );
+    expect(texts[5]).toBe(hut);
   });
 });
 

@@ -48,37 +48,49 @@ async function findIn(path: string, name: string): Promise<string | null> {
   return null;
 }
 
+/** Where a kind's program is looked for, and what to do when it is nowhere. */
+export interface Search {
+  /** The kind, as it is named in the configuration. */
+  readonly kind: string;
+  /** File name, or an absolute path that is only checked. */
+  readonly program: string;
+  /** A whole sentence. */
+  readonly remedy: string;
+}
+
+/** The remedy for a built-in kind: how to install it, and the setting that names it where it is. */
+export function installRemedy(kind: string, install: string): string {
+  return `${install}, or name its path in config.json under start.${kind}.path.`;
+}
+
 /**
  * Makes the search for a kind's program: the configured path; PATH; the PATH that the person's login shell would set
  * (an app started from a desktop often has a shorter one); a checkout's own development dependency.
- *
- * @param name file name, or an absolute path that is only checked
- * @param remedy what to do when it is nowhere, as the beginning of a sentence
  */
-export function locator(name: string, remedy: string, options: StartOptions): (env: Env) => Promise<Found> {
+export function locator(search: Search, options: StartOptions): (env: Env) => Promise<Found> {
+  const { kind, program, remedy } = search;
+  const configured = options.programs[kind]?.path;
+  const exact = configured ?? (isAbsolute(program) ? program : undefined);
   return async (env) => {
-    const configured = options.programs[name]?.path ?? (isAbsolute(name) ? name : undefined);
-    if (configured !== undefined) {
-      if (await isProgram(configured)) return { found: true, program: configured };
+    if (exact !== undefined) {
+      if (await isProgram(exact)) return { found: true, program: exact };
       return {
         found: false,
-        why: `${configured}, named in config.json, is no program that can be run.`,
-        remedy: 'Correct the path in config.json.',
+        why: `${exact}, which config.json names for ${kind}, is not a program that can be run.`,
+        remedy: configured === undefined ? remedy : `Correct start.${kind}.path in config.json, or remove it.`,
       };
     }
-    const direct = await findIn(env['PATH'] ?? '', name);
+    const direct = await findIn(env['PATH'] ?? '', program);
     if (direct !== null) return { found: true, program: direct };
     const login = await loginPath(env);
-    const byShell = login === null ? null : await findIn(login, name);
+    const byShell = login === null ? null : await findIn(login, program);
     if (byShell !== null) return { found: true, program: byShell };
-    if (name === 'opencode' && options.developmentBin !== null && (await isProgram(options.developmentBin))) {
+    if (kind === 'opencode' && options.developmentBin !== null && (await isProgram(options.developmentBin))) {
       return { found: true, program: options.developmentBin };
     }
-    return {
-      found: false,
-      why: `No program named ${name} is on PATH, nor on the PATH of your login shell.`,
-      remedy: `${remedy}, or name its path in config.json under start.${name}.path.`,
-    };
+    // A login shell that was not asked, or gave no answer, proves nothing.
+    const where = login === null ? 'on PATH' : 'on PATH, nor on the PATH of your login shell';
+    return { found: false, why: `No program named ${program} is ${where}.`, remedy };
   };
 }
 

@@ -3,7 +3,7 @@ import { followEvents } from './event-stream.ts';
 import { askHealth, jsonObject, versionText } from './health.ts';
 import { loopbackUrl } from './http.ts';
 import type { Kind, Recognisable, Recognition } from './kind.ts';
-import { locator, type StartOptions, startArgv } from './locate.ts';
+import { installRemedy, locator, type StartOptions, startArgv } from './locate.ts';
 
 /** opencode and the forks that kept its command line, its endpoints and its mark under their own names. */
 export const FORKS = [
@@ -98,7 +98,10 @@ export function forkKind(fork: (typeof FORKS)[number], options: StartOptions): K
         return { state: 'ok', version: versionText(answer['version']) };
       }),
     pageUrl: loopbackUrl,
-    locate: locator(name, `Install it, for example with “${fork.install}”`, options),
+    locate: locator(
+      { kind: name, program: name, remedy: installRemedy(name, `Install it with “${fork.install}”`) },
+      options,
+    ),
     startPlan: (program, _directory, port) => ({
       argv: startArgv(name, program, ['serve', '--hostname', '127.0.0.1', '--port', String(port ?? 0)], options),
       env: { ...fork.env, ...options.programs[name]?.env },

@@ -2,7 +2,7 @@ import { executableAgrees, type Invocation, invocationOf, optionValue, portOf, p
 import { askHealth, jsonObject, versionText } from './health.ts';
 import { loopbackUrl } from './http.ts';
 import type { Kind, Recognisable, Recognition } from './kind.ts';
-import { locator, type StartOptions, startArgv } from './locate.ts';
+import { installRemedy, locator, type StartOptions, startArgv } from './locate.ts';
 
 const GRAMMAR = { flags: new Set(['--no-browser', '--help', '-h', '--version', '-v', '--verbose']) };
 
@@ -60,7 +60,7 @@ export function t3Kind(options: StartOptions): Kind {
         return { state: 'ok', version: versionText(serverVersion) };
       }),
     pageUrl: loopbackUrl,
-    locate: locator('t3', 'Install T3 Code', options),
+    locate: locator({ kind: 't3', program: 't3', remedy: installRemedy('t3', 'Install T3 Code') }, options),
     startPlan: (program, _directory, port) => ({
       argv: startArgv(
         't3',
