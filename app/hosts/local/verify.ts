@@ -74,7 +74,12 @@ export class Verifier {
     return verdict;
   }
 
-  /** What stands at a PID now. Arguments are read only where they are needed as evidence: reading them can block. */
+  /**
+   * What stands at a PID now. The program and its arguments are read only where one side has no pidfd inode and they
+   * must serve as evidence: `cmdline` takes the lock of the process's memory, which a process that hangs in the
+   * kernel may hold for ever, and this runs on the caller's thread. `stat` and `status` cannot block so: the kernel
+   * writes them from the task itself and takes that lock for neither.
+   */
   observe(pid: number, withArguments: boolean): Observation & { readonly uid?: number } {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const opened = this.#options.libc === null ? null : openPidfd(this.#options.libc, pid);
