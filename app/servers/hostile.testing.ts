@@ -11,8 +11,15 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
-/** Listens on a free port of the address. The identity is a placeholder: nothing below looks at it. */
-export async function fixture(handler: RequestListener, address = '127.0.0.1', host = address): Promise<Fixture> {
+/**
+ * Listens on a port of the address, a free one by default. The identity is a placeholder: nothing below looks at it.
+ */
+export async function fixture(
+  handler: RequestListener,
+  address = '127.0.0.1',
+  host = address,
+  port = 0,
+): Promise<Fixture> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
   const server: Server = createServer((req, res) => {
@@ -25,7 +32,7 @@ export async function fixture(handler: RequestListener, address = '127.0.0.1', h
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, address, resolve);
+    server.listen(port, address, resolve);
   });
   return {
     endpoint: endpointAt(host, (server.address() as AddressInfo).port),

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { until } from './hostile.testing.ts';
 import { kindOf, startableKinds } from './kinds.ts';
 import { locator, NO_OPTIONS, type StartOptions } from './locate.ts';
 import { loginPath } from './login-path.ts';
@@ -46,17 +49,24 @@ describe('where a program is', () => {
     expect(await find(env)).toEqual({ found: true, program: join(root, 'b', 'opencode') });
   });
   test('E17 a profile that hangs costs 3 s and leaves nothing behind', async () => {
-    const HOME = await home('hung', 'sleep 4242\n');
+    const [pidFile, marker] = [join(root, 'hung.pid'), `hung-${randomUUID()}`];
+    const HOME = await home('hung', `sh -c 'echo $$ > "${pidFile}"; while :; do sleep 0.2; done' ${marker}\n`);
     const start = performance.now();
     expect(await loginPath({ PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME })).toBeNull();
     expect(performance.now() - start).toBeGreaterThan(2500);
     expect(performance.now() - start).toBeLessThan(8000);
-    const { readFile, readdir } = await import('node:fs/promises');
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/u.test(name))) {
-      const cmdline = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-      expect(cmdline).not.toBe('sleep\u00004242\u0000');
-    }
+    const hung = Number(await readFile(pidFile, 'utf8'));
+    expect(hung).toBeGreaterThan(1);
+    // Gone, or its number is somebody else's by now.
+    const hangs = (): boolean => {
+      try {
+        return readFileSync(`/proc/${hung}/cmdline`, 'utf8').includes(marker);
+      } catch {
+        // No such process: that is what is waited for.
+        return false;
+      }
+    };
+    await until('what hung is gone', () => !hangs());
   });
   test('E17 an answer is kept for a minute of the monotonic clock, whatever the wall clock does', async () => {
     const HOME = await home('counted', `echo asked >> "${root}/asked"\n`);

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, readlink, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,17 @@ const children: ChildProcess[] = [];
 
 /** Starts the real server in a home of its own and waits for the address that it prints. */
 async function start(env: Readonly<Record<string, string>>): Promise<{ child: ChildProcess; endpoint: Endpoint }> {
-  const own: Record<string, string> = { PATH: '/usr/bin:/bin', HOME: root, OPENCODE_DISABLE_MODELS_FETCH: '1' };
+  const own: Record<string, string> = {
+    PATH: '/usr/bin:/bin',
+    HOME: root,
+    TMPDIR: root,
+    OPENCODE_DISABLE_AUTOUPDATE: '1',
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  };
+  // By this mark a whole test run finds what it has left behind.
+  const run = process.env['ROLLCALL_TEST_RUN'];
+  if (run !== undefined) own['ROLLCALL_TEST_RUN'] = run;
   for (const name of ['CONFIG', 'DATA', 'STATE', 'CACHE']) own[`XDG_${name}_HOME`] = join(root, name);
   const child = spawn(BIN, ['serve', '--hostname', '127.0.0.1', '--port', '0'], {
     cwd: join(root, 'project'),
@@ -28,8 +38,21 @@ async function start(env: Readonly<Record<string, string>>): Promise<{ child: Ch
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   const port = (): string | undefined => /listening on http:\/\/127\.0\.0\.1:(\d+)/u.exec(output)?.[1];
-  await until('opencode listens', () => port() !== undefined, 120_000);
+  await until('opencode listens', () => port() !== undefined || child.exitCode !== null, 120_000);
+  if (port() === undefined) throw new Error('opencode exited before it listened');
+  await expectListener(child.pid, Number(port()));
   return { child, endpoint: endpointAt('127.0.0.1', Number(port())) };
+}
+
+/** Nothing is asked at a port before it has been shown to be this very child's. */
+async function expectListener(pid: number | undefined, port: number): Promise<void> {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  const lines = (await readFile(`/proc/${pid}/net/tcp`, 'utf8')).split('\n').map((line) => line.trim().split(/\s+/u));
+  const inode = lines.find((fields) => fields[1] === `0100007F:${hex}` && fields[3] === '0A')?.[9];
+  const held = await Promise.all(
+    (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => 'closed meanwhile')),
+  );
+  expect(held).toContain(`socket:[${inode}]`);
 }
 
 beforeAll(async () => {
