@@ -14,6 +14,15 @@ const GROW_OLD_MS = 11_000;
 /** Prints a table. A target that is missed is said, never an error. */
 export async function bench(workerUrl: URL): Promise<void> {
   const rows: Row[] = [];
+  try {
+    await measure(workerUrl, rows);
+  } finally {
+    // Also when a later part fails: what was measured was measured.
+    console.log(`\n${table(rows)}\n\nWith ${CROWD} extra processes; load at the end ${loadavg()[0]?.toFixed(1)}.`);
+  }
+}
+
+async function measure(workerUrl: URL, rows: Row[]): Promise<void> {
   console.log(`bench: starting ${CROWD} sleeping processes (load ${loadavg()[0]?.toFixed(1)})`);
   const crowd = await startCrowd(CROWD);
   try {
@@ -27,5 +36,4 @@ export async function bench(workerUrl: URL): Promise<void> {
   rows.push(...(await benchExits(workerUrl)));
   console.log('bench: steady state, 35 s');
   rows.push(...(await benchSteady(workerUrl)));
-  console.log(`\n${table(rows)}\n\nWith ${CROWD} extra processes; load at the end ${loadavg()[0]?.toFixed(1)}.`);
 }

@@ -8,6 +8,8 @@ import type { Verifier } from './verify.ts';
 
 /** Between two verifications where no event tells of an exit. */
 const POLL_MS = 100;
+/** The same for a watch that may last for days. */
+const WATCH_MS = 1000;
 
 const GONE: ReadonlySet<Verdict['verdict']> = new Set(['gone', 'zombie', 'reused']);
 
@@ -88,12 +90,17 @@ export class PidfdHold implements HeldProcess {
   }
 }
 
-/** Where pidfds cannot be had: each signal follows a fresh verification in the same turn; a small window remains. */
+/** Gives fresh verdicts, at once or after asking another program. */
+export interface Verifies {
+  verify(ref: ProcessRef): Verdict | Promise<Verdict>;
+}
+
+/** Where pidfds cannot be had: each signal follows at once on a fresh verification; a small window remains. */
 export class VerifyingHold implements HeldProcess {
   readonly ref: ProcessRef;
-  readonly #verifier: Verifier;
+  readonly #verifier: Verifies;
 
-  constructor(ref: ProcessRef, verifier: Verifier) {
+  constructor(ref: ProcessRef, verifier: Verifies) {
     this.ref = ref;
     this.#verifier = verifier;
   }
@@ -103,7 +110,7 @@ export class VerifyingHold implements HeldProcess {
   }
 
   async signal(signal: Signal): Promise<SignalOutcome> {
-    const verdict = this.#verifier.verify(this.ref);
+    const verdict = await this.#verifier.verify(this.ref);
     if (verdict.verdict !== 'same') return { sent: false, verdict };
     try {
       process.kill(this.ref.identity.pid, signal);
@@ -126,12 +133,21 @@ export class VerifyingHold implements HeldProcess {
   }
 }
 
-async function pollExit(verify: () => Verdict, timeoutMs: number): Promise<boolean> {
+/** Verifies again and again until the process is gone (true) or the time is up or the watch is called off (false). */
+export async function pollExit(
+  verify: () => Verdict | Promise<Verdict>,
+  timeoutMs: number,
+  called?: AbortSignal,
+): Promise<boolean> {
   const until = performance.now() + timeoutMs;
   for (;;) {
-    if (GONE.has(verify().verdict)) return true;
+    if (GONE.has((await verify()).verdict)) return true;
     const left = until - performance.now();
-    if (left <= 0) return false;
-    await delay(Math.min(POLL_MS, left));
+    if (left <= 0 || called?.aborted === true) return false;
+    const pause = called === undefined ? POLL_MS : WATCH_MS;
+    // Called off is no error: the next round ends it.
+    await delay(Math.min(pause, left), undefined, called === undefined ? {} : { signal: called }).catch(
+      () => undefined,
+    );
   }
 }

@@ -1,4 +1,5 @@
 import type { Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
+import { recognise } from '../../servers/recognise.ts';
 import type { HeldProcess, Host, Look, LookRequest, MachineLine, ProcessInfo, Spawned, SpawnRequest } from '../host.ts';
 import { ExitWatcher } from './exit-watcher.ts';
 import { PidfdHold, VerifyingHold } from './hold.ts';
@@ -7,6 +8,7 @@ import { type Looker, REAL_PROC } from './looker.ts';
 import { machineReader } from './machine.ts';
 import { linuxObserver } from './observer.ts';
 import { openPidfd, pidfdTrouble } from './pidfd.ts';
+import { createPortableHost } from './portable-host.ts';
 import { spawnDetached } from './spawn.ts';
 import { Verifier } from './verify.ts';
 
@@ -18,6 +20,8 @@ export interface LocalHostOptions {
   readonly procRoot?: string;
   /** False to do without pidfds although they work; for tests of what stands in for them. */
   readonly usePidfds?: boolean;
+  /** True to do without procfs although it is there; for tests of what stands in for it. The looker is not used then. */
+  readonly portable?: boolean;
 }
 
 /** Where no event tells of an exit. */
@@ -132,8 +136,12 @@ class LocalHost implements Host {
   }
 }
 
-/** Makes the host for this machine and starts its looker. Throws `ObserverUnknown`. */
+/** Makes the host for this machine and starts its looker. Throws `ObserverUnknown`; without procfs also `LookFailed`. */
 export async function createLocalHost(options: LocalHostOptions): Promise<Host> {
+  if (options.portable ?? process.platform !== 'linux') {
+    await options.looker.close();
+    return createPortableHost(options.stateDir, recognise);
+  }
   const procRoot = options.procRoot ?? REAL_PROC;
   const observer = linuxObserver({ stateDir: options.stateDir, procRoot });
   const ownUid = process.getuid?.() ?? -1;

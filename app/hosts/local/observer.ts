@@ -30,7 +30,7 @@ function readId(path: string): string | null {
 }
 
 /** A random id, made once and kept in the state folder, for machines that have none of their own. */
-function keptId(stateDir: string): string {
+export function keptId(stateDir: string): string {
   const path = join(stateDir, 'host-id');
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   try {
@@ -50,6 +50,11 @@ export interface ObserverSources {
   readonly stateDir: string;
 }
 
+/** What is shown and recorded in place of a machine's own id: 32 hex digits. */
+export function hashedHostId(id: string): string {
+  return createHmac('sha256', APPLICATION_KEY).update(id).digest('hex').slice(0, 32);
+}
+
 /** A keyed hash of what is lasting and unique about this machine: never its name, never its boot. 32 hex digits. */
 export function hostId(sources: ObserverSources): string {
   const root = sources.systemRoot ?? '/';
@@ -58,7 +63,7 @@ export function hostId(sources: ObserverSources): string {
       readId(join(root, 'etc/machine-id')) ??
       readId(join(root, 'sys/class/dmi/id/product_uuid')) ??
       keptId(sources.stateDir);
-    return createHmac('sha256', APPLICATION_KEY).update(id).digest('hex').slice(0, 32);
+    return hashedHostId(id);
   } catch (error) {
     throw new ObserverUnknown('identity', error);
   }

@@ -1,95 +1,28 @@
 /**
- * Looks where there is no procfs: the process list comes from systeminformation, the identity from `ps`. Modest on
- * purpose: no sockets, no environments, no namespaces; what is not known is null and said to be a gap.
+ * Looks where there is no procfs: identity from the system's own lister, memory, load and sockets from
+ * systeminformation. Environments, namespaces and ignored signals stay unknown, and each server's gap says so.
  */
-import { execFile } from 'node:child_process';
-import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { promisify } from 'node:util';
-import systeminformation from 'systeminformation';
-import type { Observer, StartTime } from '../../identity/identity.ts';
-import { type Candidate, type Look, LookFailed, type LookRequest, type ProcessInfo } from '../host.ts';
+import type { Systeminformation } from 'systeminformation';
+import { type Client, type Listening, type Look, LookFailed, type LookRequest, type ProcessInfo } from '../host.ts';
 import type { Recognise } from './collect.ts';
 import { type Looker, type LookingPlace, reasonOf } from './looker.ts';
+import { type ListedProcess, listOne, listProcesses } from './portable-processes.ts';
 import { hashArgv } from './procfs/argv.ts';
 import { isReaper } from './reapers.ts';
 import { relevant } from './relevance.ts';
 
-const run = promisify(execFile);
-const PS_DEADLINE_MS = 5000;
-const PS_BYTES = 64 * 1024 * 1024;
+type Connection = Systeminformation.NetworkConnectionsData;
+type Usage = Systeminformation.ProcessesProcessData;
 
-/** One process as `ps` tells it. */
-export interface PsRow {
-  readonly pid: number;
-  readonly ppid: number;
-  readonly pgrp: number;
-  readonly uid: number;
-  readonly state: string;
-  /** As printed under `LC_ALL=C TZ=UTC`: "Mon Nov 30 06:59:38 2026". Resolution one second. */
-  readonly started: string;
-}
+const system = async (): Promise<typeof import('systeminformation')> => (await import('systeminformation')).default;
 
-/** The start is five blank-separated words in the C locale; nothing that a process can choose is in these columns. */
-const PS_COLUMNS = 'pid=,ppid=,pgid=,uid=,state=,lstart=';
-const PS_ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(-?\d+)\s+(\S)\S*\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]{8}\s+\d{4})\s*$/u;
-
-/** Parses the rows of `ps -ww -axo` with the columns above; a line that is none is left out. */
-export function parsePs(text: string): PsRow[] {
-  const rows: PsRow[] = [];
-  for (const line of text.split('\n')) {
-    const [, pid, ppid, pgrp, uid, state, started] = PS_ROW.exec(line) ?? [];
-    if (started === undefined || state === undefined) continue;
-    rows.push({
-      pid: Number(pid),
-      ppid: Number(ppid),
-      pgrp: Number(pgrp),
-      uid: Number(uid),
-      state,
-      started: started.replace(/\s+/gu, ' '),
-    });
-  }
-  return rows;
-}
-
-/**
- * Lists all processes with `ps`. The C locale and UTC are forced, for the text of a start is compared (C12). Rejects
- * with `LookFailed`.
- */
-export async function psRows(): Promise<PsRow[]> {
-  try {
-    const { stdout } = await run('ps', ['-ww', '-axo', PS_COLUMNS], {
-      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
-      timeout: PS_DEADLINE_MS,
-      maxBuffer: PS_BYTES,
-    });
-    const rows = parsePs(stdout);
-    // It lists at least itself; nothing means that its output was not understood, never that nothing runs.
-    if (rows.length === 0) throw new Error('ps listed no process');
-    return rows;
-  } catch (error) {
-    throw new LookFailed(reasonOf(error), error);
-  }
-}
-
-/** Looks through systeminformation and `ps`, on any system that has them. */
+/** Looks through systeminformation and the system's lister, on any system that has them. */
 export function portableLooker(recognise: Recognise): Looker {
   let place: LookingPlace | null = null;
-  const observer = (): Observer => {
+  const started = (): LookingPlace => {
     if (place === null) throw new LookFailed('the looker has not been started');
-    return place.observer;
-  };
-  const read = async (): Promise<Map<number, ProcessInfo>> => {
-    const [rows, listed] = await Promise.all([psRows(), systeminformation.processes()]);
-    const bySystem = new Map(listed.list.map((entry) => [entry.pid, entry]));
-    const infos = new Map<number, ProcessInfo>();
-    for (const row of rows) {
-      const entry = bySystem.get(row.pid);
-      const commandLine =
-        entry === undefined ? '' : [entry.path, entry.command, entry.params].filter(Boolean).join(' ');
-      infos.set(row.pid, describe(row, commandLine, entry, observer()));
-    }
-    return infos;
+    return place;
   };
   return {
     async start(where) {
@@ -97,18 +30,30 @@ export function portableLooker(recognise: Recognise): Looker {
     },
     async look(request) {
       const begun = performance.now();
-      return assemble(await read(), request, recognise, observer(), begun);
+      const { processes, networkConnections } = await system();
+      const [rows, usage, connections] = await Promise.all([
+        listProcesses(),
+        // Without them a look still tells what runs; memory is then unknown, and so are clients.
+        processes().catch(() => null),
+        networkConnections().catch(() => null),
+      ]);
+      const usageOf = new Map(usage?.list.map((entry) => [entry.pid, entry]));
+      const everyone = new Map(rows.map((row) => [row.pid, describe(row, usageOf.get(row.pid), started())]));
+      return assemble(everyone, connections, request, recognise, started(), begun);
     },
     async inspect(pid) {
-      return (await read()).get(pid) ?? null;
+      const row = await listOne(pid);
+      return row === null ? null : describe(row, undefined, started());
     },
     async portHolder(port) {
-      const connections = await systeminformation.networkConnections().catch((error: unknown) => {
+      const { networkConnections } = await system();
+      const connections = await networkConnections().catch((error: unknown) => {
         throw new LookFailed(reasonOf(error), error);
       });
-      const listener = connections.find(({ state, localPort }) => state === 'LISTEN' && Number(localPort) === port);
+      const listener = connections.find((socket) => isListening(socket) && Number(socket.localPort) === port);
       if (listener === undefined) return null;
-      return listener.pid > 0 ? ((await read()).get(listener.pid) ?? 'unreadable') : 'unreadable';
+      const row = listener.pid > 0 ? await listOne(listener.pid) : null;
+      return row === null ? 'unreadable' : describe(row, undefined, started());
     },
     async close() {
       place = null;
@@ -116,17 +61,27 @@ export function portableLooker(recognise: Recognise): Looker {
   };
 }
 
-function describe(
-  row: PsRow,
-  commandLine: string,
-  entry: systeminformation.Systeminformation.ProcessesProcessData | undefined,
-  observer: Observer,
-): ProcessInfo {
-  const startTime: StartTime = `darwin:${row.started}`;
-  // `ps` joins arguments by blanks, so where they end cannot be told; recognition gets what there is.
-  const argv = commandLine === '' ? [] : commandLine.split(' ');
+/** The arguments as far as they can be told: the program's path is known and may hold blanks, the rest is a guess. */
+export function splitCommandLine(commandLine: string, program: string | null): string[] {
+  if (commandLine === '') return [];
+  const quoted = program === null ? [] : [program, `"${program}"`];
+  const first = quoted.find((text) => commandLine === text || commandLine.startsWith(`${text} `));
+  if (first === undefined || program === null) return commandLine.split(/ +/u);
+  return [program, ...commandLine.slice(first.length).split(/ +/u).filter(Boolean)];
+}
+
+/** The text that is hashed as evidence; where arguments end does not matter to it. */
+export function evidenceOf(row: ListedProcess): Pick<ProcessInfo, 'executable' | 'argvHash'> {
   return {
-    identity: { ...observer, pid: row.pid, startTime },
+    executable: row.executable,
+    argvHash: row.commandLine === '' ? null : hashArgv(Buffer.from(row.commandLine)),
+  };
+}
+
+function describe(row: ListedProcess, usage: Usage | undefined, { observer }: LookingPlace): ProcessInfo {
+  const argv = splitCommandLine(row.commandLine, row.executable?.path ?? null);
+  return {
+    identity: { ...observer, pid: row.pid, startTime: row.startTime },
     pid: row.pid,
     ppid: row.ppid,
     pgrp: row.pgrp,
@@ -135,18 +90,17 @@ function describe(
     tpgid: -1,
     state: row.state,
     threads: 1,
-    startTime,
-    startedAt: Date.parse(`${row.started} UTC`),
-    ageMs: Math.max(0, Date.now() - Date.parse(`${row.started} UTC`)),
-    comm: (argv[0] ?? '').split('/').at(-1) ?? '',
+    startTime: row.startTime,
+    startedAt: row.startedAt,
+    ageMs: Math.max(0, Date.now() - row.startedAt),
+    comm: (argv[0] ?? '').split(/[\\/]/u).at(-1) ?? '',
     argv,
-    argvHash: commandLine === '' ? null : hashArgv(Buffer.from(commandLine)),
-    executable: null,
+    ...evidenceOf(row),
     cwd: null,
     uid: row.uid,
-    rssBytes: (entry?.memRss ?? 0) * 1024,
+    rssBytes: (usage?.memRss ?? 0) * 1024,
     pssBytes: null,
-    cpuPercent: entry?.cpu ?? null,
+    cpuPercent: usage?.cpu ?? null,
     ignoresHangup: null,
     cgroup: null,
     ownPidNamespace: null,
@@ -154,41 +108,75 @@ function describe(
   };
 }
 
+function isListening({ state }: Connection): boolean {
+  return state === 'LISTEN' || state === 'LISTENING';
+}
+
+interface Sockets {
+  readonly listening: Listening[];
+  readonly clients: Client[];
+}
+
+/** Attributes sockets to servers. A client on this machine is whoever has the same connection the other way round. */
+export function attribute(
+  connections: readonly Connection[],
+  trees: ReadonlySet<number>,
+  ownPids: readonly number[],
+): Sockets {
+  const listening = connections
+    .filter((socket) => isListening(socket) && trees.has(socket.pid))
+    .map((socket) => ({ pid: socket.pid, address: socket.localAddress, port: Number(socket.localPort) }));
+  const servers = new Map(listening.map(({ port, pid }) => [port, pid]));
+  const end = (address: string, port: string): string => `${address} ${port}`;
+  const established = connections.filter(({ state }) => state === 'ESTABLISHED');
+  const holders = new Map(established.map((socket) => [end(socket.localAddress, socket.localPort), socket.pid]));
+  const clients = established.flatMap((socket): Client[] => {
+    const port = Number(socket.localPort);
+    const serverPid = servers.get(port);
+    if (serverPid === undefined || socket.pid !== serverPid) return [];
+    const peerPid = holders.get(end(socket.peerAddress, socket.peerPort)) ?? null;
+    if (peerPid !== null && ownPids.includes(peerPid)) return [];
+    return [{ port, serverPid, peerPid, peerAddress: socket.peerAddress }];
+  });
+  return { listening, clients };
+}
+
 function assemble(
   everyone: ReadonlyMap<number, ProcessInfo>,
+  connections: readonly Connection[] | null,
   request: LookRequest,
   recognise: Recognise,
-  observer: Observer,
+  place: LookingPlace,
   begun: number,
 ): Look {
-  const candidates: Candidate[] = [];
-  for (const info of everyone.values()) {
-    const recognition = recognise({ comm: info.comm, argv: info.argv, executablePath: null }, request.customKinds);
-    if (recognition !== null) candidates.push({ pid: info.pid, recognition });
-  }
+  const candidates = [...everyone.values()].flatMap((info) => {
+    const { comm, argv, executable } = info;
+    const recognition = recognise({ comm, argv, executablePath: executable?.path ?? null }, request.customKinds);
+    return recognition === null ? [] : [{ pid: info.pid, recognition }];
+  });
   const table = new Map([...everyone].map(([pid, info]) => [pid, { stat: info }]));
-  const { all } = relevant(
-    table,
-    candidates.map(({ pid }) => pid),
-    request.include,
-  );
-  const processes = new Map([...everyone].filter(([pid]) => all.has(pid)));
+  const roots = [...candidates.map(({ pid }) => pid), ...(request.trees ?? [])];
+  const { all, trees } = relevant(table, roots, request.include);
+  const sockets = attribute(connections ?? [], trees, request.ownPids);
+  const wanted = new Set([...all, ...sockets.clients.flatMap(({ peerPid }) => (peerPid === null ? [] : [peerPid]))]);
+  const processes = new Map([...everyone].filter(([pid]) => wanted.has(pid)));
   return {
-    observer,
+    observer: place.observer,
     takenAt: Date.now(),
     tookMs: performance.now() - begun,
     counted: everyone.size,
     processes,
     candidates,
-    listening: [],
-    clients: [],
+    ...sockets,
     outgoing: [],
-    socketsReadable: false,
+    socketsReadable: connections !== null,
     ownCgroupIsContainer: false,
-    reapers: [...processes.values()].filter(isReaper).map(({ pid }) => pid),
+    reapers: [...processes.values()].filter((info) => isReaper(info)).map(({ pid }) => pid),
     gaps: candidates.map(({ pid }) => ({
       pid,
-      why: `${hostname()} has no /proc: its sockets, environment and ignored signals cannot be read`,
+      why:
+        'this system does not tell its environment, its ignored signals, nor where its arguments end: ' +
+        'they are taken to end at blanks',
     })),
   };
 }

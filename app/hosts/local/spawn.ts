@@ -54,7 +54,7 @@ function openLog(path: string): number {
 export async function spawnDetached(
   request: SpawnRequest,
   libc: Libc | null,
-  capture: (pid: number) => ProcessRef | null,
+  capture: (pid: number) => ProcessRef | null | Promise<ProcessRef | null>,
 ): Promise<Spawned> {
   const [program, ...args] = request.argv;
   let log: number;
@@ -84,8 +84,8 @@ export async function spawnDetached(
       const error = await new Promise<unknown>((resolve) => child.once('error', resolve));
       throw failure(request, error);
     }
-    const ref = capture(pid);
     child.on('error', () => undefined); // sending and killing are never done through this object, so nothing is lost
+    const ref = await capture(pid);
     child.unref();
     if (ref === null) {
       throw new SpawnFailed(
