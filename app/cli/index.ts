@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /** The `rollcall` command. Loads only what the verb needs: help must come at once. */
 import { homedir } from 'node:os';
 import { type Context, DONE, type ExitCode, FAILED, USAGE, UsageError } from './io.ts';
