@@ -286,6 +286,35 @@ test.runIf(isRoot)('C19 a process that may not be read is reported as partial, n
   expect(seen.gaps.map(({ pid }) => pid)).toContain(4712);
 });
 
+test('in a crowd, orphans with a mark are found at once, and one that nothing speaks for soon after', async () => {
+  const CROWD = 700;
+  const procRoot = fixture([
+    [100, 'bash', ['bash']],
+    ...Array.from({ length: CROWD }, (_, at): [number, string, string[]] => [1000 + at, 'sleep', ['sleep', '60']]),
+    [5001, 'orphan', ['orphan']],
+    [5002, 'setsid', ['setsid']],
+    [5003, 'child', ['child']],
+    [5004, 'hidden', ['hidden']],
+  ]);
+  const place = (pid: number, ppid: number, session: number, marked: boolean): void => {
+    const line = `${pid} (x) S ${ppid} 1 ${session} 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 ${pid} 0 0\n`;
+    writeFileSync(join(procRoot, String(pid), 'stat'), line);
+    writeFileSync(join(procRoot, String(pid), 'environ'), marked ? 'A=1\0OPENCODE_PID=4711\0' : 'A=1\0');
+  };
+  place(100, 1, 100, false);
+  for (let at = 0; at < CROWD; at += 1) place(1000 + at, 100, 100, false);
+  place(5001, 1, 100, true);
+  place(5002, 100, 5002, true);
+  place(5003, 5002, 5002, true);
+  // A mark that a living, unmarked parent of the same session handed down: nothing but a reading tells it.
+  place(5004, 100, 100, true);
+  const host = await testHost({ procRoot, looker: inlineLooker(recogniseTestServer) });
+  const marked = async (): Promise<number[]> =>
+    [...(await look(host)).processes.values()].filter(({ marks }) => marks.OPENCODE_PID).map(({ pid }) => pid);
+  expect((await marked()).sort()).toEqual([5001, 5002, 5003]);
+  expect((await marked()).sort()).toEqual([5001, 5002, 5003, 5004]);
+});
+
 /** A process table of files. */
 function fixture(processes: readonly [pid: number, comm: string, argv: readonly string[]][]): string {
   const root = temporaryFolder();
