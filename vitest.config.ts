@@ -5,7 +5,8 @@ const tests = (suffix: string) => houses.map((house) => `${house}/**/*${suffix}.
 
 /**
  * Tests use real processes, sockets and files, so they run in child processes (a worker thread cannot change uid or
- * working directory) and few at a time. `*.integration.test.ts` are those that start servers or look at the machine.
+ * working directory) and few at a time. `*.integration.test.ts` are those that start servers or look at the machine:
+ * they see each other's processes, so they run after the others and one file at a time.
  */
 export default defineConfig({
   test: {
@@ -17,7 +18,15 @@ export default defineConfig({
     teardownTimeout: 10_000,
     projects: [
       { extends: true, test: { name: 'unit', include: tests('.test'), exclude: tests('.integration.test') } },
-      { extends: true, test: { name: 'integration', include: tests('.integration.test') } },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: tests('.integration.test'),
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 });

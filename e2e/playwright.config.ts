@@ -1,11 +1,14 @@
 import { defineConfig } from '@playwright/test';
 
-/** Needs a display (`xvfb-run -a`); every test has a session bus, folders and processes of its own. */
+/**
+ * Needs a display (`xvfb-run -a`); every test has a session bus, folders and processes of its own. One at a time: the
+ * real supervisor sees every process of the machine, another test's too.
+ */
 export default defineConfig({
   testDir: '.',
   testMatch: '*.spec.ts',
   outputDir: '../test-results',
-  workers: process.env['CI'] === undefined ? 2 : 1,
+  workers: 1,
   timeout: 60_000,
   expect: { timeout: 10_000 },
   forbidOnly: process.env['CI'] !== undefined,

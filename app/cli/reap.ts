@@ -122,7 +122,8 @@ async function perform(io: Io, core: Core, args: Arguments, rows: readonly PlanR
   for (let at = 0; at < rows.length; at += AT_ONCE) {
     const part = rows.slice(at, at + AT_ONCE);
     const result = await core.run(
-      { command: 'reap', targets: part.map((row) => row.id), confirmed: true, force },
+      // `--all` means what is leaked: a row that has changed since it was listed is not agreed to.
+      { command: 'reap', targets: part.map((row) => row.id), confirmed: !args.has('all'), force },
       'cli',
     );
     results.push(...result.results);

@@ -6,6 +6,7 @@ export const MARK_NAMES = [
   'OPENCODE_PID',
   'KILO_PID',
   'ROLLCALL_NONCE',
+  'ROLLCALL_KIND',
   'npm_lifecycle_event',
   'SSH_CONNECTION',
   // The command a shell started: `/usr/bin/nohup` for what somebody meant to stay.
@@ -29,6 +30,8 @@ export interface ProcessInfo {
   readonly threads: number;
   readonly startTime: StartTime;
   readonly startedAt: number;
+  /** Age in milliseconds by the kernel's own clock, which no setting of the time changes. */
+  readonly ageMs: number;
   readonly comm: string;
   /** Decoded for people; never blank-split. Empty for a kernel thread, a zombie or an unreadable one. */
   readonly argv: readonly string[];
@@ -176,6 +179,7 @@ export interface Host {
   /** How signals are sent here, said to the person (`pidfd`, or what stands in for it and why). */
   readonly signalling: { readonly method: 'pidfd' | 'verify-then-kill'; readonly note: string };
   observer(): Promise<Observer>;
+  /** Rejects with `LookFailed` when the processes cannot be listed at all. */
   look(request: LookRequest): Promise<Look>;
   machine(): Promise<MachineLine>;
   /** Reads one process now, whatever it is; null when no process has that PID. Throws `ReadFailed` when it cannot tell. */
@@ -202,6 +206,18 @@ export class ReadFailed extends Error {
   constructor(pid: number, why: string) {
     super(`PID ${pid} could not be read: ${why}`);
     this.pid = pid;
+    this.why = why;
+  }
+}
+
+/** The look as a whole failed; what it would have shown is unknown, not absent. */
+export class LookFailed extends Error {
+  override readonly name = 'LookFailed';
+  readonly why: string;
+  constructor(why: string, cause?: unknown) {
+    super(`This machine's processes could not be listed: ${why}. Nothing was changed; the next look tries again.`, {
+      cause,
+    });
     this.why = why;
   }
 }

@@ -1,6 +1,6 @@
 /** What our records say of the processes that run now: which verify, which are stale and why. */
 import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
-import { identityKey, type ProcessRef, type Verdict } from '../identity/identity.ts';
+import type { ProcessRef, Verdict } from '../identity/identity.ts';
 import type { RecordEntry } from '../roll/schema.ts';
 import type { ServerRecord } from './schema.ts';
 import type { RecordFile } from './store.ts';
@@ -128,20 +128,16 @@ export function corruptEntry(host: string, path: string, sha256: string, problem
   };
 }
 
-/** The nonce a process was started with; not one it inherited from a server of ours whose tool it is. */
-export function nonceOf({ marks }: ProcessInfo): string | null {
-  if (marks.OPENCODE_PID !== undefined || marks.KILO_PID !== undefined) return null;
+/** The nonce a process of this kind was started with; not one inherited from a server of ours that it belongs to. */
+export function nonceOf({ marks }: ProcessInfo, kind: string): string | null {
+  if (marks.OPENCODE_PID !== undefined || marks.KILO_PID !== undefined || marks.ROLLCALL_KIND !== kind) return null;
   return marks.ROLLCALL_NONCE ?? null;
 }
 
 /** The living process that carries a start's nonce in its environment: the server of a start nobody finished. */
-export function carrierOf(nonce: string, look: Look): ProcessInfo | null {
-  const carriers = [...look.processes.values()].filter((info) => nonceOf(info) === nonce);
+export function carrierOf({ nonce, kind }: Pick<ServerRecord, 'nonce' | 'kind'>, look: Look): ProcessInfo | null {
+  const carriers = [...look.processes.values()].filter((info) => nonceOf(info, kind) === nonce && info.state !== 'Z');
   const served = carriers.find(({ pid }) => look.candidates.some((candidate) => candidate.pid === pid));
-  return served ?? null;
-}
-
-/** Live records by the key of the identity they stand by. */
-export function byIdentity(live: readonly LiveRecord[]): ReadonlyMap<string, LiveRecord> {
-  return new Map(live.map((entry) => [identityKey(entry.ref.identity), entry]));
+  // A start that was cut off while a package runner was still fetching the program has no server yet, only a chain.
+  return served ?? carriers.find(({ ppid }) => !carriers.some(({ pid }) => pid === ppid)) ?? null;
 }

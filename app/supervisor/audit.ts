@@ -81,12 +81,18 @@ export class Audit {
   readonly path: string;
   readonly #recent: AuditEntry[] = [];
   readonly #keep: number;
+  #trouble: string | null = null;
 
   /** @param keep how many of the latest entries to hold for the timeline */
   constructor(path: string, keep = 200) {
     this.path = path;
     this.#keep = keep;
     for (const line of readAudit(path).slice(-keep)) this.#recent.push(toEntry(line));
+  }
+
+  /** Why the last line could not be written, in a sentence; null when it could. */
+  get trouble(): string | null {
+    return this.#trouble;
   }
 
   /** The latest entries, oldest first. */
@@ -124,6 +130,20 @@ export class Audit {
     }
     this.#recent.push(toEntry(line));
     if (this.#recent.length > this.#keep) this.#recent.shift();
+  }
+
+  /**
+   * Writes a line that announces nothing: an outcome, an event of the timeline. That it cannot be written is kept as
+   * `trouble` for the person to see, and what it tells of stands all the same.
+   */
+  note(input: AuditInput): void {
+    try {
+      this.write(input);
+      this.#trouble = null;
+    } catch (error) {
+      if (!(error instanceof AuditUnwritable)) throw error;
+      this.#trouble = error.message;
+    }
   }
 
   #turnOver(): void {

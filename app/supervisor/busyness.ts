@@ -14,7 +14,7 @@ export const CPU_WINDOW_MS = 4000;
 
 export interface StreamFact {
   readonly reading: Busyness;
-  /** Milliseconds since the epoch of the last event that was no heartbeat, else of the opening. */
+  /** Monotonic milliseconds of the last event that was no heartbeat, else of the opening. */
   readonly lastSign: number | null;
 }
 
@@ -28,22 +28,22 @@ export interface BusyFacts {
   readonly stream: StreamFact | null;
   /** Why there is no stream although the kind has one ("it is locked behind a password"). */
   readonly streamWhy: string | null;
-  /** Its kind was asked for a stream and cannot be: neither locked nor answering. */
-  readonly unresponsive: boolean;
+  /** Why its stream is not followed although its kind has one and it is not locked; null otherwise. */
+  readonly streamMissing: string | null;
   readonly lowCpuSince: number | null;
   readonly now: number;
 }
 
 /** A child that leads or joined a session of its own is a tool; MCP and language servers stay in their server's. */
 function toolChild(main: ProcessInfo, children: readonly ProcessInfo[]): ProcessInfo | undefined {
-  return children.find((child) => child.session !== main.session && child.state !== 'Z');
+  return children.find((child) => child.session !== main.session);
 }
 
 export function judgeBusyness(facts: BusyFacts): Busyness {
   const tool = toolChild(facts.main, facts.children);
   if (tool !== undefined) return { busy: true, sign: `a tool runs: ${nameOf(tool)}, PID ${tool.pid}` };
   if (facts.stream !== null) return judgeStream(facts, facts.stream);
-  if (facts.unresponsive) return { busy: 'unknown', why: 'it does not answer, so its sessions cannot be seen' };
+  if (facts.streamMissing !== null) return { busy: 'unknown', why: facts.streamMissing };
   return judgeCpu(facts);
 }
 
@@ -57,13 +57,13 @@ function judgeStream(facts: BusyFacts, { reading, lastSign }: StreamFact): Busyn
     };
   }
   const request = facts.outgoing[0];
-  if (request !== undefined && silent < MODEL_SILENCE_MS) {
-    return {
-      busy: 'unknown',
-      why: `it has a connection to ${request.address} port ${request.port}, perhaps a model's answer it waits for`,
-    };
-  }
+  if (request !== undefined && silent < MODEL_SILENCE_MS) return waiting(request);
   return { busy: false, sign: `no tool child, event stream silent for ${sentenceAge(silent)}` };
+}
+
+function waiting({ address, port }: Outgoing): Busyness {
+  const why = `it has a connection to ${address} port ${port}, perhaps a model's answer it waits for`;
+  return { busy: 'unknown', why };
 }
 
 function judgeCpu(facts: BusyFacts): Busyness {
@@ -75,6 +75,8 @@ function judgeCpu(facts: BusyFacts): Busyness {
   if (facts.lowCpuSince === null || facts.now - facts.lowCpuSince < CPU_WINDOW_MS) {
     return { busy: 'unknown', why: `${because}its CPU has not been watched for ${CPU_WINDOW_MS / 1000} s yet` };
   }
+  const request = facts.outgoing[0];
+  if (request !== undefined && facts.now - facts.lowCpuSince < MODEL_SILENCE_MS) return waiting(request);
   const quiet = sentenceAge(facts.now - facts.lowCpuSince);
   return { busy: false, sign: `${because}no tool child, CPU below ${LOW_CPU_PERCENT} % for ${quiet}` };
 }

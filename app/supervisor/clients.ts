@@ -32,7 +32,12 @@ export function clientFact(
   clients: readonly ClientRow[] | null,
   ports: readonly number[],
   transport: Server['transport'],
+  gap: string | null,
 ): ClientFact {
+  // Descriptors that cannot be read may hold a listening socket or a client: then nothing is proved.
+  if (gap !== null && (clients === null || clients.length === 0)) {
+    return { state: 'unknown', why: `its connections could not be told: ${gap}` };
+  }
   if (ports.length === 0) {
     // Connections to a Unix socket cannot be told from outside, so they are no proof either way.
     if (transport === 'socket') return { state: 'unknown', why: 'who is connected to its socket cannot be seen' };

@@ -20,6 +20,8 @@ export interface Fake {
   readonly helper?: boolean;
   /** Says over the event stream that a session is busy. */
   readonly busy?: boolean;
+  /** Starts these through a shell that exits at once, so that only the mark ties them to the server. */
+  readonly cutOff?: readonly string[];
 }
 
 const SCRIPT = `
@@ -33,6 +35,7 @@ const marked = { ...process.env, OPENCODE_PID: String(process.pid) };
 delete marked.ROLLCALL_NONCE;
 if (fake.tool) spawn('/bin/bash', ['-c', 'sleep 321 & sleep 322'], { detached: true, stdio: 'ignore', env: marked });
 if (fake.helper) spawn('/bin/bash', ['-c', 'trap "" TERM; while :; do sleep 0.2; done'], { stdio: 'ignore', env: marked });
+for (const command of fake.cutOff ?? []) spawn('/bin/bash', ['-c', 'setsid ' + command + ' >/dev/null 2>&1 &'], { stdio: 'ignore', env: marked });
 const port = Number(process.argv[process.argv.indexOf('--port') + 1] ?? 0) || 0;
 if (fake.silent) { setInterval(() => {}, 1000); } else {
   const server = http.createServer((req, res) => {

@@ -81,7 +81,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
     settings,
     store: new RecordStore(paths.recordsDir, paths.setAsideDir),
     audit: new Audit(paths.auditFile),
-    memory: new Memory(readMemory(paths.seenFile)),
+    memory: new Memory(readMemory(paths.seenFile), performance.now()),
     env: options.env ?? process.env,
     uid: process.getuid?.() ?? null,
   });

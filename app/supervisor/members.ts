@@ -9,6 +9,11 @@ export function refOf(info: ProcessInfo): ProcessRef {
   return { identity: info.identity, evidence: { executable: info.executable, argvHash: info.argvHash } };
 }
 
+/** Exited: a live process whose main thread has ended looks like a zombie, too, but has other threads (rule 4.3). */
+export function isFinished(info: Pick<ProcessInfo, 'state' | 'threads'>): boolean {
+  return (info.state === 'Z' || info.state === 'X') && info.threads <= 1;
+}
+
 /** What a process occupies: its proportional share where that could be read. Bytes. */
 export function memoryOf(info: ProcessInfo): number {
   return info.pssBytes ?? info.rssBytes;
@@ -46,15 +51,18 @@ export class Members {
   readonly #audit: Audit;
   readonly #by: string;
   readonly #subject: string;
+  readonly #abort: AbortSignal | null;
   readonly #members = new Map<string, Member>();
   /** What was sent so far, in order: "SIGTERM 4711". */
   readonly sent: string[] = [];
 
-  constructor(host: Host, audit: Audit, by: string, subject: string) {
+  /** @param abort once it fires, nothing more is signalled */
+  constructor(host: Host, audit: Audit, by: string, subject: string, abort: AbortSignal | null) {
     this.#host = host;
     this.#audit = audit;
     this.#by = by;
     this.#subject = subject;
+    this.#abort = abort;
   }
 
   get all(): readonly Member[] {
@@ -77,15 +85,28 @@ export class Members {
     return verdict;
   }
 
-  /** Members whose identity verifies `same` just now. */
+  /** Members whose identity verifies `same` just now: those that may be signalled. */
   async living(part: Member['part'] | 'any'): Promise<Member[]> {
+    return this.#with(part, ({ verdict }) => verdict === 'same');
+  }
+
+  /** Members that are not proved to have ended: what cannot be told counts as alive. */
+  async remaining(): Promise<Member[]> {
+    return this.#with('any', ({ verdict }) => verdict !== 'gone' && verdict !== 'zombie' && verdict !== 'reused');
+  }
+
+  async #with(part: Member['part'] | 'any', test: (verdict: Verdict) => boolean): Promise<Member[]> {
     const chosen = this.all.filter((member) => part === 'any' || member.part === part);
     const verdicts = await Promise.all(chosen.map((member) => member.held.verify()));
-    return chosen.filter((_, index) => verdicts[index]?.verdict === 'same');
+    return chosen.filter((_, index) => {
+      const verdict = verdicts[index];
+      return verdict !== undefined && test(verdict);
+    });
   }
 
   /** Intent, signal through the held identity, outcome: one line of the audit before and one after. */
   async signal(member: Member, signal: Signal): Promise<void> {
+    if (this.#abort?.aborted === true) return;
     const { pid, identity } = member.info;
     const name = oneLine(redactArgv(member.info.argv).join(' ') || member.info.comm, 120);
     const line = { by: this.#by, host: this.#host.name, pid, identity, signal, subject: this.#subject };
@@ -93,7 +114,7 @@ export class Members {
     const outcome = await member.held.signal(signal);
     if (outcome.sent) {
       this.sent.push(`${signal} ${pid}`);
-      this.#audit.write({
+      this.#audit.note({
         ...line,
         event: 'signal-outcome',
         verdict: 'same',
@@ -102,7 +123,7 @@ export class Members {
     } else {
       const text = refusalSentence(pid, outcome.verdict);
       const settled = outcome.verdict.verdict === 'gone' || outcome.verdict.verdict === 'zombie';
-      this.#audit.write({
+      this.#audit.note({
         ...line,
         event: settled ? 'signal-outcome' : 'refused',
         verdict: outcome.verdict.verdict,

@@ -16,6 +16,9 @@ const GROWTH_CHILDREN = 5;
 /** CPU counts as low below this percentage of one core; an idle opencode takes 1 to 2.5 (measured). */
 export const LOW_CPU_PERCENT = 5;
 
+/** Signs are written down at most this often; that an owner came or went, at once. */
+const SIGNS_EVERY_MS = 30_000;
+
 interface Sample {
   readonly at: number;
   readonly memoryBytes: number;
@@ -24,79 +27,88 @@ interface Sample {
 
 export interface Remembered {
   owner: RememberedOwner | null;
-  lastOwnerAt: number | null;
-  lastClientAt: number | null;
-  lastBusyAt: number | null;
+  /** When an owner, a client or a busy sign was last seen; null for never. */
+  lastSignAt: number | null;
   /** Since when its CPU has been low without a break; null when it is not, or was not measured. */
   lowCpuSince: number | null;
   samples: Sample[];
-  seenAt: number;
+  /** Null until this process has seen it itself. */
+  seenAt: number | null;
 }
 
-/** Text of the file that carries it over a restart. Times are milliseconds since the epoch. */
+/** Text of the file that carries it over a restart. Its times are milliseconds since the epoch. */
 const fileSchema = z.object({
   version: z.literal(1),
   servers: z.record(
     z.string(),
     z.object({
-      owner: z.object({ label: z.string(), pid: z.int(), key: z.string(), endedAt: z.number().nullable() }).nullable(),
-      lastOwnerAt: z.number().nullable(),
-      lastClientAt: z.number().nullable(),
-      lastBusyAt: z.number().nullable(),
+      owner: z
+        .object({
+          label: z.string(),
+          pid: z.int(),
+          key: z.string(),
+          gone: z.boolean(),
+          endedAt: z.number().nullable(),
+        })
+        .nullable(),
+      lastSignAt: z.number().nullable(),
     }),
   ),
 });
 
+/**
+ * All times are milliseconds on the monotonic clock (`performance.now()`), which no setting of the time changes and
+ * which stands still in suspend; only an owner's `endedAt` is a time of day, for people.
+ */
 export class Memory {
   readonly #servers = new Map<string, Remembered>();
-  #changed = false;
+  #ownersChanged = false;
+  #signsChanged = false;
+  #writtenAt = Number.NEGATIVE_INFINITY;
 
   /** @param text what `text()` gave earlier; anything else is ignored, since it only explains */
-  constructor(text: string | null) {
+  constructor(text: string | null, now: number) {
     if (text === null) return;
-    for (const [key, entry] of Object.entries(parse(text))) {
-      this.#servers.set(key, { ...entry, lowCpuSince: null, samples: [], seenAt: 0 });
+    for (const [key, { owner, lastSignAt }] of Object.entries(parse(text))) {
+      const ago = lastSignAt === null ? null : Math.max(0, Date.now() - lastSignAt);
+      this.#servers.set(key, { ...EMPTY, samples: [], owner, lastSignAt: ago === null ? null : now - ago });
     }
   }
 
   of(key: string): Remembered {
     let entry = this.#servers.get(key);
     if (entry === undefined) {
-      entry = {
-        owner: null,
-        lastOwnerAt: null,
-        lastClientAt: null,
-        lastBusyAt: null,
-        lowCpuSince: null,
-        samples: [],
-        seenAt: 0,
-      };
+      entry = { ...EMPTY, samples: [] };
       this.#servers.set(key, entry);
     }
     return entry;
   }
 
   /** Notes a living owner. */
-  ownerSeen(key: string, owner: Omit<RememberedOwner, 'endedAt'>, now: number): void {
+  ownerSeen(key: string, owner: Pick<RememberedOwner, 'label' | 'pid' | 'key'>, now: number): void {
     const entry = this.of(key);
-    if (entry.owner?.key !== owner.key) this.#changed = true;
-    entry.owner = { ...owner, endedAt: null };
-    entry.lastOwnerAt = now;
+    if (entry.owner?.key !== owner.key || entry.owner.gone) this.#ownersChanged = true;
+    entry.owner = { ...owner, gone: false, endedAt: null };
+    this.sign(key, now);
   }
 
-  /** Notes that the owner is gone; the first notice counts. */
-  ownerGone(key: string, now: number): void {
+  /** Notes that the owner is gone. When it went is known only if this process saw it while it lived. */
+  ownerGone(key: string): void {
     const entry = this.of(key);
-    if (entry.owner === null || entry.owner.endedAt !== null) return;
-    entry.owner = { ...entry.owner, endedAt: now };
-    this.#changed = true;
+    if (entry.owner === null || entry.owner.gone) return;
+    entry.owner = { ...entry.owner, gone: true, endedAt: entry.seenAt === null ? null : Date.now() };
+    this.#ownersChanged = true;
+  }
+
+  /** Notes a client or a sign of work. */
+  sign(key: string, now: number): void {
+    this.of(key).lastSignAt = now;
+    this.#signsChanged = true;
   }
 
   /** PIDs of owners that were alive when last seen. */
   ownerPids(): number[] {
-    return [...this.#servers.values()].flatMap(({ owner }) =>
-      owner === null || owner.endedAt !== null ? [] : [owner.pid],
-    );
+    return [...this.#servers.values()].flatMap(({ owner }) => (owner === null || owner.gone ? [] : [owner.pid]));
   }
 
   cpu(key: string, percent: number | null, now: number): void {
@@ -129,24 +141,31 @@ export class Memory {
     return null;
   }
 
-  /** Forgets servers that have not been seen since `before`, in milliseconds since the epoch. */
+  /** Forgets servers that this process has not seen since `before`. */
   forget(before: number): void {
-    for (const [key, entry] of this.#servers) if (entry.seenAt < before) this.#servers.delete(key);
+    for (const [key, entry] of this.#servers) {
+      if (entry.seenAt !== null && entry.seenAt < before) this.#servers.delete(key);
+    }
   }
 
-  /** Text for the file when something worth keeping has changed since the last call, else null. */
-  text(): string | null {
-    if (!this.#changed) return null;
-    this.#changed = false;
+  /** Text for the file when it is time to write it, else null. */
+  text(now: number): string | null {
+    const due = this.#ownersChanged || (this.#signsChanged && now - this.#writtenAt >= SIGNS_EVERY_MS);
+    if (!due) return null;
+    this.#ownersChanged = false;
+    this.#signsChanged = false;
+    this.#writtenAt = now;
     const servers = Object.fromEntries(
-      [...this.#servers].map(([key, { owner, lastOwnerAt, lastClientAt, lastBusyAt }]) => [
+      [...this.#servers].map(([key, { owner, lastSignAt }]) => [
         key,
-        { owner, lastOwnerAt, lastClientAt, lastBusyAt },
+        { owner, lastSignAt: lastSignAt === null ? null : Math.round(Date.now() - (now - lastSignAt)) },
       ]),
     );
     return `${JSON.stringify({ version: 1, servers })}\n`;
   }
 }
+
+const EMPTY: Omit<Remembered, 'samples'> = { owner: null, lastSignAt: null, lowCpuSince: null, seenAt: null };
 
 function parse(text: string): z.infer<typeof fileSchema>['servers'] {
   try {

@@ -8,7 +8,7 @@ import type { RecordFile, RecordStore } from '../records/store.ts';
 import type { CustomKind, Kind } from '../servers/kind.ts';
 import { findLeftovers, holdersOf } from './leftovers.ts';
 import type { Memory } from './memory.ts';
-import { Probes } from './probes.ts';
+import { type Probed, Probes } from './probes.ts';
 import { buildRoster, type JudgedServer } from './roster.ts';
 import type { Judged } from './targets.ts';
 
@@ -30,6 +30,8 @@ export interface ObservatoryOptions {
 
 export interface Sight extends Judged {
   readonly look: Look;
+  /** When the look came, in milliseconds on the monotonic clock. */
+  readonly lookedAt: number;
   readonly records: JudgedRecords;
   readonly files: readonly RecordFile[];
 }
@@ -66,17 +68,17 @@ export class Observatory {
     this.#include = [...new Set([...recorded, ...memory.ownerPids()])];
     const look = await this.look();
     const records = await judgeRecords(files, host, this.#options.pending);
-    return this.#judge(look, records, files);
+    return this.#judge(look, performance.now(), records, files);
   }
 
   /** The same look and records, judged with the readings of now. */
   async again(sight: Sight): Promise<Sight> {
-    return this.#judge(sight.look, sight.records, sight.files);
+    return this.#judge(sight.look, sight.lookedAt, sight.records, sight.files);
   }
 
-  async #judge(look: Look, records: JudgedRecords, files: readonly RecordFile[]): Promise<Sight> {
+  async #judge(look: Look, lookedAt: number, records: JudgedRecords, files: readonly RecordFile[]): Promise<Sight> {
     const { host, memory, kindOf, uid } = this.#options;
-    const now = Date.now();
+    const now = performance.now();
     const servers = buildRoster({
       host: host.name,
       look,
@@ -86,6 +88,7 @@ export class Observatory {
       kindOf,
       uid,
       graceMs: this.#options.graceMs(),
+      lookedAt,
       now,
     });
     this.#probes.update(
@@ -97,12 +100,14 @@ export class Observatory {
     );
     const inServers = new Set(servers.flatMap(({ row }) => row.processes.map(({ pid }) => pid)));
     const leftovers = findLeftovers(look, host.name, await holdersOf(look, host), inServers, uid);
-    return { look, records, files, servers, leftovers };
+    return { look, lookedAt, records, files, servers, leftovers };
   }
 
-  #follow({ row }: JudgedServer): boolean {
-    if (!row.ownUid) return false;
-    return this.#options.followAll || row.standing === 'suspect' || row.standing === 'leaked';
+  /** A standing hangs on the stream of a server without an owner; of others it only tells what they do. */
+  #follow({ row }: JudgedServer): Probed['follow'] {
+    if (!row.ownUid) return 'no';
+    if (row.standing === 'suspect' || row.standing === 'leaked') return 'must';
+    return this.#options.followAll ? 'may' : 'no';
   }
 
   /** Resolves when no question to a server is under way. */

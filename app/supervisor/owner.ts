@@ -14,7 +14,8 @@ export interface RememberedOwner {
   readonly label: string;
   readonly pid: number;
   readonly key: string;
-  /** Milliseconds since the epoch; null while it lives. */
+  readonly gone: boolean;
+  /** Milliseconds since the epoch; null while it lives, and where nobody saw it go. */
   readonly endedAt: number | null;
 }
 
@@ -24,11 +25,28 @@ export interface OwnerSearch {
   readonly process: ProcessInfo | null;
 }
 
+/** Programs that are made to be the first process and to take in orphans. */
+const INITS: ReadonlySet<string> = new Set([
+  'init',
+  'systemd',
+  'tini',
+  'dumb-init',
+  'docker-init',
+  'catatonit',
+  's6-svscan',
+  'runit',
+  'openrc-init',
+  'launchd',
+]);
+
 /**
- * An adopter is a process that took in an orphan as the kernel's subreaper: the server's session leader is gone and
- * its parent lives in another session. A parent by birth shares the session, unless the child leads its own.
+ * An adopter is a process that took in an orphan: an init, or the kernel's subreaper. Where the program does not tell,
+ * the sessions do: the server's session leader is gone and its parent lives in another one. A parent by birth shares
+ * the session, unless the child leads its own. The first process of a container may be somebody's program, and then
+ * it is a parent like any other.
  */
 function isAdopter(parent: ProcessInfo, child: ProcessInfo, look: Look): boolean {
+  if (parent.pid === 1) return INITS.has(parent.comm) || parent.session !== child.session;
   if (look.reapers.includes(parent.pid)) return true;
   if (child.session === child.pid || parent.session === child.session) return false;
   const leader = look.processes.get(child.session);
@@ -70,7 +88,7 @@ export function findOwner(
         process: null,
       };
     }
-    if (parent.pid === 1 || isAdopter(parent, child, look)) {
+    if (isAdopter(parent, child, look)) {
       const name = parent.pid === 1 ? 'init (PID 1)' : adopterName(parent);
       return { fact: gone(orphanSentence(name, wrappers), remembered, look.takenAt), process: null };
     }
@@ -106,7 +124,9 @@ function orphanSentence(adopter: string, wrappers: readonly ProcessInfo[]): stri
 function gone(structure: string, remembered: RememberedOwner | null, now: number): OwnerFact {
   if (remembered === null) return { state: 'gone', label: null, pid: null, endedAt: null, fact: structure };
   const when =
-    remembered.endedAt === null ? 'exited' : `exited at ${clockTime(new Date(remembered.endedAt).toISOString(), now)}`;
+    remembered.endedAt === null
+      ? 'has exited'
+      : `exited at ${clockTime(new Date(remembered.endedAt).toISOString(), now)}`;
   return {
     state: 'gone',
     label: remembered.label,

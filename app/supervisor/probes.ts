@@ -11,7 +11,7 @@ const HEALTH_EVERY_MS = 10_000;
 const HEALTH_RETRY_MS = 2000;
 /** A healthy opencode answers within 30 ms (measured); this long means that it does not respond. */
 export const HEALTH_DEADLINE_MS = 2000;
-/** Streams followed at once; beyond them, servers without an owner come first. */
+/** Streams followed at once for servers whose standing does not hang on them. */
 const STREAMS = 64;
 
 interface Probe {
@@ -27,8 +27,8 @@ export interface Probed {
   readonly key: string;
   readonly kind: Kind;
   readonly endpoint: Endpoint;
-  /** Streams are followed for these. */
-  readonly follow: boolean;
+  /** `must` where a standing hangs on the stream, `may` where it only tells what a server does. */
+  readonly follow: 'must' | 'may' | 'no';
 }
 
 export class Probes {
@@ -51,6 +51,7 @@ export class Probes {
     for (const server of servers) this.#updateOne(server, now);
   }
 
+  /** @param now milliseconds on the monotonic clock */
   #updateOne({ key, kind, endpoint, follow }: Probed, now: number): void {
     const place = `${endpoint.address} ${endpoint.port}`;
     let probe = this.#probes.get(key);
@@ -58,7 +59,7 @@ export class Probes {
       probe?.watch?.close();
       probe = {
         health: { state: 'unknown', why: 'it has not been asked yet' },
-        askedAt: 0,
+        askedAt: Number.NEGATIVE_INFINITY,
         asking: null,
         watch: null,
         place,
@@ -73,14 +74,16 @@ export class Probes {
         const changed = health.state !== asked.health.state;
         asked.health = health;
         asked.asking = null;
+        // Opened with the news, so that no judgement sees a healthy server without its stream.
+        if (this.#probes.get(key) === asked) this.#updateOne({ key, kind, endpoint, follow }, performance.now());
         if (changed) this.#onChange();
       });
     }
-    const wanted = follow && kind.watchBusy !== null && probe.health.state === 'ok';
+    const wanted = follow !== 'no' && kind.watchBusy !== null && probe.health.state === 'ok';
     if (!wanted) {
       probe.watch?.close();
       probe.watch = null;
-    } else if (probe.watch === null && kind.watchBusy !== null && this.#streams() < STREAMS) {
+    } else if (probe.watch === null && kind.watchBusy !== null && (follow === 'must' || this.#streams() < STREAMS)) {
       probe.watch = kind.watchBusy(endpoint, this.#onChange);
     }
   }

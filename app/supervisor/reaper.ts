@@ -1,15 +1,19 @@
 /** Reaping and stopping: consent, then the one teardown for each target, then what the person is told. */
-import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
+import type { Host, Look } from '../hosts/host.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { ReapResult, Task } from '../roll/schema.ts';
 import { formatBytes, plural } from '../roll/words.ts';
 import type { Audit } from './audit.ts';
 import { type EndResult, type EndTarget, endTree } from './ender.ts';
+import { failureOf } from './failure.ts';
+import { refOf } from './members.ts';
 import { consentMissing, permissionOf, type Target } from './targets.ts';
-import type { RunningTask, Tasks } from './tasks.ts';
+import type { Tasks } from './tasks.ts';
 
 /** Targets ended at once. Each waits most of the time; more would only make the machine louder. */
 const AT_ONCE = 4;
+/** How long to watch for somebody who starts a reaped server again, in milliseconds. */
+const COME_BACK_MS = 1300;
 
 export interface ReapDependencies {
   readonly host: Host;
@@ -17,57 +21,44 @@ export interface ReapDependencies {
   readonly audit: Audit;
   readonly tasks: Tasks;
   readonly look: (include: readonly number[]) => Promise<Look>;
-  /** A process that is another row's business: the sweep stops there. */
-  readonly stopAt: (target: Target) => (info: ProcessInfo, look: Look) => boolean;
+  /** The row as a look of this moment judges it: null when no such row is there any more. */
+  readonly judgeAgain: (id: string) => Promise<Target | null>;
+  readonly uid: number | null;
+  readonly abort: AbortSignal;
   /** Endings under way, by row: a second one of the same row awaits the first. */
   readonly ending: Map<string, Promise<EndResult>>;
 }
 
 export interface Consent {
   readonly by: string;
+  /** Milliseconds in which it should be over; null for as long as the kind's sequence takes. */
+  readonly budgetMs?: number;
   readonly confirmed: boolean;
   readonly force: boolean;
 }
 
-interface Chosen {
-  readonly target: Target;
-  readonly missing: string | null;
-}
-
-/** Ends what may be ended; one result per target, refusals included. */
+/** Ends what may be ended; one result per target, refusals and failures included. */
 export async function reap(
   targets: readonly Target[],
   consent: Consent,
   deps: ReapDependencies,
   act: Task['act'] = 'reap',
 ): Promise<ReapResult[]> {
-  const chosen: Chosen[] = targets.map((target) => ({
-    target,
-    missing: act === 'reap' ? consentMissing(permissionOf(target), consent.confirmed, consent.force) : null,
-  }));
-  const title = titleOf(targets, act);
-  const task = deps.tasks.begin(
-    act,
-    title,
-    targets.map(({ id, label }) => ({ id, label })),
-  );
+  const rows = targets.map(({ id, label }) => ({ id, label }));
+  const task = deps.tasks.begin(act, titleOf(targets, act), rows);
   const results: ReapResult[] = [];
-  const queue = chosen.map((choice, index) => ({ ...choice, index }));
+  const queue = [...targets.entries()];
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      results[next.index] = await endOne(next, consent, deps, task, next.index, act);
+      const [index, target] = next;
+      const result = await endOne(target, consent, deps, (phase) => task.row(index, phase), act).catch(
+        (error: unknown) => failedResult(target, error, consent, deps),
+      );
+      task.row(index, result.outcome, result.outcome);
+      results[index] = result;
     }
   };
-  try {
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-  } catch (error) {
-    task.end(
-      'failed',
-      error instanceof Error ? error.message : String(error),
-      results.filter((result) => result !== undefined),
-    );
-    throw error;
-  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
   const done = results.every(({ outcome }) => outcome === 'gone');
   task.end(done ? 'done' : 'failed', summary(results, act), results);
   return results;
@@ -93,78 +84,120 @@ export function summary(results: readonly ReapResult[], act: Task['act']): strin
   return [...bad.map(({ message }) => message), good].filter((part) => part !== '').join(' ');
 }
 
+function resultOf(
+  target: Target,
+  { outcome, verdict, message }: Pick<ReapResult, 'outcome' | 'verdict' | 'message'>,
+): ReapResult {
+  const pid = target.type === 'server' ? target.server.row.pid : target.leftover.row.pid;
+  return { pid, id: target.id, label: target.label, outcome, verdict, signals: [], message, freedBytes: 0 };
+}
+
+function refusal(
+  target: Target,
+  why: string,
+  verdict: ReapResult['verdict'],
+  by: string,
+  deps: ReapDependencies,
+): ReapResult {
+  const result = resultOf(target, { outcome: 'refused', verdict, message: `${target.label} was not reaped. ${why}` });
+  deps.audit.note({
+    event: 'refused',
+    by,
+    host: deps.host.name,
+    pid: result.pid,
+    verdict,
+    subject: target.label,
+    text: result.message,
+  });
+  return result;
+}
+
+/** One target that could not be dealt with takes nothing away from the others. */
+function failedResult(target: Target, error: unknown, consent: Consent, deps: ReapDependencies): ReapResult {
+  const { message } = failureOf(error);
+  return refusal(target, message, 'unknown', consent.by, deps);
+}
+
+/**
+ * The target as it is when its turn comes. Consent was given for what was listed; a row that has changed its standing
+ * since, because somebody connected to it for example, needs it anew.
+ */
+async function judgedNow(target: Target, consent: Consent, deps: ReapDependencies): Promise<Target | ReapResult> {
+  const now = await deps.judgeAgain(target.id);
+  if (now === null) {
+    const info = target.type === 'server' ? target.server.leader : target.leftover.root;
+    const verdict = await deps.host.verify(refOf(info));
+    if (verdict.verdict === 'gone' || verdict.verdict === 'zombie' || verdict.verdict === 'reused') {
+      const message = `${target.label} was already gone; nothing was signalled.`;
+      return resultOf(target, { outcome: 'gone', verdict: verdict.verdict, message });
+    }
+    return refusal(target, 'The last look did not show it. Look again.', verdict.verdict, consent.by, deps);
+  }
+  const missing = consentMissing(permissionOf(now), consent.confirmed, consent.force);
+  return missing === null ? now : refusal(now, missing, 'same', consent.by, deps);
+}
+
 async function endOne(
-  { target, missing }: Chosen,
+  listed: Target,
   consent: Consent,
   deps: ReapDependencies,
-  task: RunningTask,
-  index: number,
+  progress: (phase: string) => void,
   act: Task['act'],
 ): Promise<ReapResult> {
-  const pid = target.type === 'server' ? target.server.row.pid : target.leftover.row.pid;
-  if (missing !== null) {
-    const message = `${target.label} was not reaped. ${missing}`;
-    deps.audit.write({
-      event: 'refused',
-      by: consent.by,
-      host: deps.host.name,
-      pid,
-      subject: target.label,
-      text: message,
-    });
-    task.row(index, 'refused', 'refused');
-    return {
-      pid,
-      id: target.id,
-      label: target.label,
-      outcome: 'refused',
-      verdict: 'same',
-      signals: [],
-      message,
-      freedBytes: 0,
-    };
-  }
-  const running = deps.ending.get(target.id);
-  const ending =
-    running ??
-    endTree(endTargetOf(target), {
-      host: deps.host,
-      look: deps.look,
-      audit: deps.audit,
-      by: consent.by,
-      stopAt: deps.stopAt(target),
-      progress: (phase) => task.row(index, phase),
-    });
+  const running = deps.ending.get(listed.id);
+  if (running !== undefined) return { ...resultOf(listed, await running), ...signalsOf(await running) };
+  const target = act === 'reap' ? await judgedNow(listed, consent, deps) : listed;
+  if ('outcome' in target) return target;
+  // Somebody else's ending of the same row may have begun while this one was judged.
+  const ending = deps.ending.get(target.id) ?? begin(target, consent, deps, progress, act);
+  const result = await ending;
+  return { ...resultOf(target, result), ...signalsOf(result) };
+}
+
+function signalsOf({ signals, freedBytes }: EndResult): Pick<ReapResult, 'signals' | 'freedBytes'> {
+  return { signals: [...signals], freedBytes };
+}
+
+function begin(
+  target: Target,
+  consent: Consent,
+  deps: ReapDependencies,
+  progress: (phase: string) => void,
+  act: Task['act'],
+): Promise<EndResult> {
+  const ending = endTree(endTargetOf(target), {
+    host: deps.host,
+    look: deps.look,
+    audit: deps.audit,
+    by: consent.by,
+    uid: deps.uid,
+    abort: deps.abort,
+    budgetMs: consent.budgetMs ?? null,
+    // Nobody but us restarts what we started; for the rest a loop with a pause of a second must show.
+    comeBackMs: act === 'reap' ? COME_BACK_MS : 0,
+    progress,
+  })
+    .then((result) => {
+      settle(target, result, consent, deps, act);
+      return result;
+    })
+    .finally(() => deps.ending.delete(target.id));
   deps.ending.set(target.id, ending);
-  try {
-    const result = await ending;
-    if (running === undefined) settle(target, result, consent, deps, act, pid);
-    task.row(index, result.outcome, result.outcome);
-    return { pid, id: target.id, label: target.label, ...result, signals: [...result.signals] };
-  } finally {
-    deps.ending.delete(target.id);
-  }
+  return ending;
 }
 
 /** A server that is proved gone takes its record with it; what stays keeps it. */
-function settle(
-  target: Target,
-  result: EndResult,
-  consent: Consent,
-  deps: ReapDependencies,
-  act: Task['act'],
-  pid: number,
-): void {
+function settle(target: Target, result: EndResult, consent: Consent, deps: ReapDependencies, act: Task['act']): void {
   const record = target.type === 'server' ? target.server.record : null;
   if (record !== null && (result.outcome === 'gone' || result.outcome === 'came-back'))
     deps.store.remove(record.record.nonce);
   const good = result.outcome === 'gone';
   const event = act === 'reap' ? (good ? 'reaped' : 'reap-failed') : good ? 'stopped' : 'stop-failed';
-  deps.audit.write({
+  deps.audit.note({
     event,
     by: consent.by,
     host: deps.host.name,
-    pid,
+    pid: target.type === 'server' ? target.server.row.pid : target.leftover.row.pid,
     verdict: result.verdict,
     subject: target.label,
     text: result.message,

@@ -23,7 +23,7 @@ export function setAsideCorrupt(
     try {
       const path = store.setAside(file.path, file.sha256, Date.now());
       const text = `${file.path} is no record (${file.problem}); it was moved aside to ${path}`;
-      audit.write({ event: 'set-aside', by: 'app', subject: 'record', text });
+      audit.note({ event: 'set-aside', by: 'app', subject: 'record', text });
       moved.push({
         ...corruptEntry(host, path, file.sha256, file.problem, false),
         detail: `was no record: ${file.problem}; it was moved aside`,
@@ -52,7 +52,7 @@ export async function bindCutOffStarts(
   for (const { record } of files) {
     if (record === null || record.state === 'bound') continue;
     if ((await host.verify(record.writer)).verdict === 'same') continue;
-    const carrier = carrierOf(record.nonce, look);
+    const carrier = carrierOf(record, look);
     if (carrier === null || (await host.verify(refOf(carrier))).verdict !== 'same') continue;
     const listening = look.listening.find(({ pid }) => pid === carrier.pid) ?? null;
     await store.write({
@@ -62,7 +62,7 @@ export async function bindCutOffStarts(
       listening: listening === null ? null : { address: listening.address, port: listening.port },
     });
     const text = `${record.kind} in ${record.directory}, PID ${carrier.pid}, was adopted: its start had been cut off`;
-    audit.write({
+    audit.note({
       event: 'adopted',
       by: 'app',
       pid: carrier.pid,

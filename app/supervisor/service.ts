@@ -1,18 +1,23 @@
 /** Is a process run by a service manager or in a container, as its cgroup and namespaces tell. Pure. */
 import type { Look, ProcessInfo } from '../hosts/host.ts';
 
+const SHELLS_AND_SESSIONS =
+  /^(?:org\.gnome\.Shell|gnome-shell|gnome-session|plasma-|xfce|xdg-desktop|dbus(?:-broker)?\.service|gdm3?\.|sddm\.|lightdm\.|display-manager\.|greetd\.)/u;
+const TERMINALS =
+  /(?:^|[-.@])(?:gnome-terminal(?:-server)?|konsole|yakuake|kitty|alacritty|wezterm(?:-gui)?|foot(?:-server)?|tmux|screen|xterm|tilix|terminator|ghostty|ptyxis)(?:[-@.].*)?\.service$/iu;
+
 /**
  * Units that merely contain what people start by hand: the user manager, log-ins, cron, display managers, desktop
- * shells, terminals, and the `app-…` units that desktops wrap around every application (XDG names for systemd).
+ * shells, terminals, and the `app-…` units that desktops wrap around every application (XDG names for systemd), unless
+ * that application is an agent server itself.
  */
 const NOT_A_SERVICE = [
   /^user@\d+\.service$/u,
-  /^(ssh|sshd|ssh@.*|sshd@.*|getty@.*|serial-getty@.*|console-getty|login)\.service$/u,
-  /^(cron|crond|anacron|atd|fcron)\.service$/u,
-  /^(gdm|gdm3|sddm|lightdm|display-manager|greetd)\.service$/u,
-  /^(org\.gnome\.Shell|gnome-shell|plasma-|xfce|dbus(-broker)?\.service|gnome-session|xdg-desktop)/u,
-  /(terminal|konsole|yakuake|kitty|alacritty|wezterm|foot|tmux|screen|xterm|tilix|terminator|ghostty)/iu,
-  /^app-.*\.service$/u,
+  /^(?:ssh|sshd|ssh@.*|sshd@.*|getty@.*|serial-getty@.*|console-getty|login)\.service$/u,
+  /^(?:cron|crond|anacron|atd|fcron)\.service$/u,
+  SHELLS_AND_SESSIONS,
+  TERMINALS,
+  /^app-(?!.*(?:opencode|codex|kilo|t3code|claude)).*\.service$/u,
 ];
 
 const CONTAINER = /(?:^|\/)(?:docker|libpod|crio|cri-containerd|lxc|kubepods|machine\.slice|buildkit)[-./]/u;
@@ -24,11 +29,17 @@ export interface ServiceFact {
   readonly unit: string | null;
 }
 
-/** The leaf of a cgroup path when it is a service in the sense of DESIGN section 2, else null. */
+/**
+ * The service that a cgroup belongs to in the sense of DESIGN section 2, else null. A service may divide its own group
+ * further (systemd's `Delegate=`), so the nearest unit counts, not only the last part of the path.
+ */
 export function serviceUnit(cgroup: string): string | null {
-  const leaf = cgroup.split('/').at(-1) ?? '';
-  if (!leaf.endsWith('.service')) return null;
-  return NOT_A_SERVICE.some((pattern) => pattern.test(leaf)) ? null : leaf;
+  const unit = cgroup
+    .split('/')
+    .reverse()
+    .find((part) => /\.(?:service|scope|slice)$/u.test(part));
+  if (unit === undefined || !unit.endsWith('.service')) return null;
+  return NOT_A_SERVICE.some((pattern) => pattern.test(unit)) ? null : unit;
 }
 
 /**

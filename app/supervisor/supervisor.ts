@@ -6,13 +6,13 @@ import type { Host, MachineLine } from '../hosts/host.ts';
 import { identityKey, type ProcessRef } from '../identity/identity.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
-import type { RecordEntry, Roll } from '../roll/schema.ts';
+import type { Alert, RecordEntry, Roll } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
 import { Acts } from './acts.ts';
 import type { Audit } from './audit.ts';
 import type { Actor, Explanation, LocalCore, LogText, QuitReport } from './core.ts';
 import { explain } from './explain.ts';
-import { failed, failureOf } from './failure.ts';
+import { ActFailed, failed, failureOf } from './failure.ts';
 import type { Mode } from './local-core.ts';
 import { tail } from './logs.ts';
 import { refOf } from './members.ts';
@@ -67,6 +67,9 @@ export class Supervisor implements LocalCore {
   #next: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #gather: NodeJS.Timeout | null = null;
+  /** Why something that nobody awaits went wrong, for the person; null when all is well. */
+  #asideTrouble: string | null = null;
+  #closing = false;
   #closed = false;
   #roll: Roll;
 
@@ -91,11 +94,11 @@ export class Supervisor implements LocalCore {
       tasks: this.#tasks,
       pending: this.#pending,
       observatory: this.#observatory,
-      refresh: () => this.refresh(),
-      sight: () => this.#sight,
+      freshSight: () => this.#freshSight(),
+      lastSight: () => this.#sight,
     });
     this.#roll = this.#snapshot();
-    settings.onChange(() => void this.#onSettings());
+    settings.onChange(() => this.#aside(this.#onSettings()));
   }
 
   get roll(): Roll {
@@ -117,11 +120,11 @@ export class Supervisor implements LocalCore {
     await this.refresh();
     if (mode === 'app') {
       // Looking for programs may ask the login shell, which takes as long as the person's profile does.
-      void this.#findStartable();
+      this.#aside(this.#findStartable());
       for (const { row, record } of this.#sight?.servers ?? []) {
         if (record === null) continue;
         const text = `${rowName(row)}, PID ${row.pid}, was found running and adopted`;
-        audit.write({ event: 'adopted', by: 'app', pid: row.pid, identity: row.identity, subject: rowName(row), text });
+        audit.note({ event: 'adopted', by: 'app', pid: row.pid, identity: row.identity, subject: rowName(row), text });
       }
       this.#schedule();
     } else if (mode === 'read') {
@@ -158,6 +161,23 @@ export class Supervisor implements LocalCore {
     }
   }
 
+  async #freshSight(): Promise<Sight> {
+    await this.refresh();
+    if (this.#trouble !== null || this.#sight === null) {
+      const message = `Nothing was done, because local could not be looked at: ${this.#trouble ?? 'no look has succeeded yet'}`;
+      throw new ActFailed('no-look', message, 'Try again after the next look.');
+    }
+    return this.#sight;
+  }
+
+  /** Work that nobody awaits: what goes wrong in it is shown. */
+  #aside(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      this.#asideTrouble = error instanceof Error ? error.message : String(error);
+      this.#publish();
+    });
+  }
+
   async #see(): Promise<void> {
     try {
       const [sight, machine] = await Promise.all([this.#observatory.see(), this.#parts.host.machine()]);
@@ -180,8 +200,8 @@ export class Supervisor implements LocalCore {
     const owners = sight.servers.flatMap(({ owner }) => (owner === null ? [] : [refOf(owner)]));
     const bound = sight.records.live.flatMap(({ record }) => (record.owner === null ? [] : [record.owner.ref]));
     this.#watches.set([...sight.servers.flatMap(({ roots }) => roots.map(refOf)), ...owners, ...bound]);
-    void this.#acts.endOwnerless(sight);
-    this.#remember();
+    if (!this.#closing) this.#aside(this.#acts.endOwnerless(sight));
+    this.#aside(this.#remember());
   }
 
   #announceLeaks(sight: Sight): void {
@@ -189,7 +209,7 @@ export class Supervisor implements LocalCore {
     for (const { row } of leaked) {
       if (this.#leaked.has(row.id)) continue;
       const text = `${rowName(row)}, PID ${row.pid}, leaked: ${row.reasons.join('; ')}`;
-      this.#parts.audit.write({
+      this.#parts.audit.note({
         event: 'leaked',
         by: 'app',
         pid: row.pid,
@@ -201,13 +221,11 @@ export class Supervisor implements LocalCore {
     this.#leaked = new Set(leaked.map(({ row }) => row.id));
   }
 
-  #remember(): void {
-    this.#parts.memory.forget(Date.now() - FORGET_MS);
-    const text = this.#parts.memory.text();
-    if (text === null) return;
-    atomicWrite(this.#parts.paths.seenFile, text).catch((error: unknown) => {
-      this.#trouble = `What was seen could not be written down: ${error instanceof Error ? error.message : String(error)}.`;
-    });
+  async #remember(): Promise<void> {
+    const now = performance.now();
+    this.#parts.memory.forget(now - FORGET_MS);
+    const text = this.#parts.memory.text(now);
+    if (text !== null) await atomicWrite(this.#parts.paths.seenFile, text);
   }
 
   #gatherReadings(): void {
@@ -216,20 +234,20 @@ export class Supervisor implements LocalCore {
       this.#gather = null;
       const sight = this.#sight;
       if (sight === null || this.#looking !== null || this.#closed) return;
-      void this.#observatory.again(sight).then((judged) => this.#accept(judged));
+      this.#aside(this.#observatory.again(sight).then((judged) => this.#accept(judged)));
     }, GATHER_MS);
   }
 
   #onExit(ref: ProcessRef): void {
-    if (this.#closed) return;
+    if (this.#closing) return;
     const server = this.#sight?.servers.find(
       ({ leader }) => identityKey(leader.identity) === identityKey(ref.identity),
     );
     if (server !== undefined && server.record !== null && !this.#acts.isEnding(server.row.id)) {
       const text = `${rowName(server.row)}, PID ${server.row.pid}, ended unexpectedly; nobody asked it to`;
-      this.#parts.audit.write({ event: 'exited', by: 'app', pid: server.row.pid, subject: rowName(server.row), text });
+      this.#parts.audit.note({ event: 'exited', by: 'app', pid: server.row.pid, subject: rowName(server.row), text });
     }
-    void this.refresh();
+    this.#aside(this.refresh());
   }
 
   async #onSettings(): Promise<void> {
@@ -243,9 +261,9 @@ export class Supervisor implements LocalCore {
   }
 
   #schedule(): void {
-    if (this.#closed) return;
+    if (this.#closing) return;
     this.#timer = setTimeout(() => {
-      void this.refresh().finally(() => this.#schedule());
+      this.#aside(this.refresh().finally(() => this.#schedule()));
     }, this.#parts.settings.config.look.intervalSeconds * 1000);
   }
 
@@ -270,9 +288,28 @@ export class Supervisor implements LocalCore {
         configProblem: settings.problem,
         statePath: paths.stateDir,
       },
-      faults: [],
+      faults: this.#faults(),
       now: Date.now(),
     });
+  }
+
+  #faults(): Alert[] {
+    const fault = (id: string, title: string, detail: string): Alert => ({
+      id,
+      level: 'fault',
+      title,
+      detail,
+      act: 'none',
+      servers: [],
+    });
+    const { trouble } = this.#parts.audit;
+    return [
+      ...(this.#trouble === null ? [] : [fault('no-look', 'local could not be looked at', this.#trouble)]),
+      ...(trouble === null
+        ? []
+        : [fault('audit', 'The audit cannot be written', `${trouble} Until it can, nothing is signalled.`)]),
+      ...(this.#asideTrouble === null ? [] : [fault('aside', 'Something went wrong on the side', this.#asideTrouble)]),
+    ];
   }
 
   #publish(): void {
@@ -292,8 +329,7 @@ export class Supervisor implements LocalCore {
 
   async plan(targets: 'leaked' | readonly string[]): Promise<Plan> {
     if (this.#parts.mode === 'act') await this.settle();
-    else await this.refresh();
-    const judged = this.#sight ?? { servers: [], leftovers: [] };
+    const judged = await this.#freshSight();
     if (targets === 'leaked') return planOf(leakedTargets(judged));
     return planOf(targets.map((id) => targetById(judged, id)).filter((target) => target !== null));
   }
@@ -308,7 +344,8 @@ export class Supervisor implements LocalCore {
   }
 
   async close(stopServers: boolean, deadlineMs: number): Promise<QuitReport> {
-    if (this.#closed) return { stopped: 0, leftRunning: 0, failed: [] };
+    if (this.#closing) return { stopped: 0, leftRunning: 0, failed: [] };
+    this.#closing = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     const report = await this.#acts.quit(stopServers, deadlineMs);
     this.#closed = true;

@@ -6,6 +6,8 @@ export class Watches {
   readonly #host: Host;
   readonly #onExit: (ref: ProcessRef) => void;
   readonly #watched = new Map<string, () => void>();
+  /** What has exited already; to watch it again would only tell the same. */
+  readonly #exited = new Set<string>();
 
   constructor(host: Host, onExit: (ref: ProcessRef) => void) {
     this.#host = host;
@@ -20,12 +22,14 @@ export class Watches {
       cancel();
       this.#watched.delete(key);
     }
+    for (const key of this.#exited) if (!wanted.has(key)) this.#exited.delete(key);
     for (const [key, ref] of wanted) {
-      if (this.#watched.has(key)) continue;
+      if (this.#watched.has(key) || this.#exited.has(key)) continue;
       this.#watched.set(
         key,
         this.#host.watchExit(ref, () => {
           this.#watched.delete(key);
+          this.#exited.add(key);
           this.#onExit(ref);
         }),
       );

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Paths, resolvePaths } from '../config/paths.ts';
-import { inlineLooker } from '../hosts/local/looker.ts';
+import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
 import type { Leftover, Roll, Server } from '../roll/schema.ts';
 import { recognise } from '../servers/recognise.ts';
 import type { LocalCore } from './core.ts';
@@ -27,6 +27,7 @@ export interface WorldOptions {
   readonly mode?: Mode;
   readonly config?: unknown;
   readonly env?: Readonly<Record<string, string>>;
+  readonly looker?: Looker;
 }
 
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
@@ -49,7 +50,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     paths,
     lock: null,
     mode,
-    looker: inlineLooker(recognise),
+    looker: options.looker ?? inlineLooker(recognise),
     env: { ...process.env, ...options.env },
   });
   return {

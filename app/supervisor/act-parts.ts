@@ -1,0 +1,42 @@
+import type { Host } from '../hosts/host.ts';
+import type { RecordStore } from '../records/store.ts';
+import type { Audit } from './audit.ts';
+import { ActFailed } from './failure.ts';
+import type { Observatory, Sight } from './observatory.ts';
+import type { JudgedServer } from './roster.ts';
+import type { SettingsSource } from './settings.ts';
+import type { Tasks } from './tasks.ts';
+
+/** What the acts on servers and records share. */
+export interface ActParts {
+  readonly host: Host;
+  readonly store: RecordStore;
+  readonly audit: Audit;
+  readonly settings: SettingsSource;
+  readonly paths: { readonly logsDir: string };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly uid: number | null;
+  readonly tasks: Tasks;
+  /** Nonces of starts under way, so that their records are not judged meanwhile. */
+  readonly pending: Set<string>;
+  readonly observatory: Observatory;
+  /**
+   * A sight that began after this call. Nobody is ended on what was seen earlier.
+   *
+   * @throws ActFailed when the look failed
+   */
+  readonly freshSight: () => Promise<Sight>;
+  /** The latest sight, for what needs no certainty; null before the first. */
+  readonly lastSight: () => Sight | null;
+}
+
+/** @throws ActFailed when no server has the id */
+export function serverById(sight: Sight | null, id: string, gone: string | undefined): JudgedServer {
+  const server = sight?.servers.find(({ row }) => row.id === id);
+  if (server !== undefined) return server;
+  throw new ActFailed(
+    'not-found',
+    gone === undefined ? `No server has the id ${id}.` : `${gone} is gone already.`,
+    'Look again; the list shows what runs now.',
+  );
+}

@@ -1,0 +1,154 @@
+/**
+ * What belongs to a server: its own processes, what descends from them, and what carries its mark although its chain
+ * of parents is cut. The roster shows this and the ending ends this, so that a plan names all that will be signalled.
+ * Pure.
+ */
+import type { Look, MarkName, ProcessInfo } from '../hosts/host.ts';
+import { groupServers, ownPids, recognisable, type ServerGroup } from '../servers/group.ts';
+import { editorLabel } from '../servers/labels.ts';
+import { isFinished, nameOf } from './members.ts';
+import { ownerLabel, programName } from './owner-label.ts';
+import { serviceUnit } from './service.ts';
+import { ancestorsOf, childrenOf, startedNoEarlier, type TreeNode, treeBelow } from './tree.ts';
+
+/** Daemons that one program starts and every program of the person then shares. */
+const SHARED_DAEMONS: ReadonlySet<string> = new Set([
+  'gpg-agent',
+  'ssh-agent',
+  'dirmngr',
+  'keyboxd',
+  'scdaemon',
+  'adb',
+  'dbus-daemon',
+  'dbus-broker',
+  'tmux',
+  'screen',
+  'zellij',
+  'emacs',
+  'watchman',
+  'dockerd',
+  'containerd',
+  'podman',
+  'colima',
+  'pulseaudio',
+  'pipewire',
+]);
+
+/**
+ * The PID that a server left in its child's environment; null when there is none, or when it counts in another PID
+ * namespace, where the number means somebody else.
+ */
+export function markedPid(info: ProcessInfo, mark: MarkName, look: Look): number | null {
+  if (info.ownPidNamespace !== look.observer.pidNamespace) return null;
+  const pid = Number(info.marks[mark]);
+  return Number.isInteger(pid) && pid > 1 && pid !== info.pid ? pid : null;
+}
+
+/** Started through nohup: the shell names the command it started in this variable, and node resets the signal. */
+function throughNohup(info: ProcessInfo): boolean {
+  return programName(info.marks._ ?? '') === 'nohup';
+}
+
+/** Somebody meant it to stay. What it merely inherited from the root it descends from does not count. */
+export function meantToStay(info: ProcessInfo, root: ProcessInfo | null): boolean {
+  if (info.ignoresHangup === true && root?.ignoresHangup !== true) return true;
+  return throughNohup(info) && !(root !== null && throughNohup(root));
+}
+
+/**
+ * What speaks for somebody else wanting a process that only its mark ties to a server; null when nothing does.
+ *
+ * @param root the server it is marked by; null when that is gone
+ */
+export function doubtAbout(look: Look, tree: readonly TreeNode[], root: ProcessInfo | null): string | null {
+  const [top] = tree;
+  if (top === undefined) return null;
+  const parent = look.processes.get(top.info.ppid);
+  if (parent !== undefined && parent.pid !== 1 && !look.reapers.includes(parent.pid)) {
+    return `its parent ${ownerLabel(parent)}, PID ${parent.pid}, is alive`;
+  }
+  for (const { info } of tree) {
+    const who = `${nameOf(info)}, PID ${info.pid},`;
+    // A terminal multiplexer started by a tool hands its mark to every shell that a person opens in it.
+    if (info.tty !== 0) return `${who} has a terminal`;
+    if (meantToStay(info, root)) return `${who} was started to outlive its parent`;
+    const editor = editorLabel(recognisable(info));
+    if (editor !== null) return `${who} is ${editor}`;
+    if (SHARED_DAEMONS.has(nameOf(info).replace(/:$/u, '')) || SHARED_DAEMONS.has(info.comm))
+      return `${who} is a daemon that others share`;
+    const unit = info.cgroup === null ? null : serviceUnit(info.cgroup);
+    if (unit !== null) return `${who} belongs to the unit ${unit}`;
+  }
+  return null;
+}
+
+/** This process, what it descends from and what descends from it: never part of anything that ends. */
+export function ourselves(look: Look): ReadonlySet<number> {
+  const below = treeBelow(look, [process.pid], () => false).map(({ info }) => info.pid);
+  return new Set([process.pid, ...ancestorsOf(look, process.pid).map(({ pid }) => pid), ...below]);
+}
+
+const groupsOfLook = new WeakMap<Look, readonly ServerGroup[]>();
+
+/** The servers of a look; worked out once for each. */
+export function groupsOf(look: Look): readonly ServerGroup[] {
+  let groups = groupsOfLook.get(look);
+  if (groups === undefined) {
+    groups = groupServers(look);
+    groupsOfLook.set(look, groups);
+  }
+  return groups;
+}
+
+/** PIDs of every other server, wrappers and helpers included: where this one's tree ends. */
+export function othersOf(groups: readonly ServerGroup[], leader: number | null): ReadonlySet<number> {
+  return ownPids(groups.filter((group) => group.leader !== leader));
+}
+
+export interface BelongingsInput {
+  readonly look: Look;
+  /** The server's own processes, wrappers first. */
+  readonly roots: readonly ProcessInfo[];
+  /** The process that does the work; what others merely inherited from it is no sign of its own. */
+  readonly leader: ProcessInfo | null;
+  readonly mark: MarkName | null;
+  /** PIDs of other servers. */
+  readonly others: ReadonlySet<number>;
+  /** Our uid; null where there are none. */
+  readonly uid: number | null;
+}
+
+/**
+ * The tree of a server, parents before children. It ends at other servers, at what was meant to stay and at other
+ * users' processes; what only a mark ties to it counts unless somebody else may want it.
+ */
+export function belongingsOf(input: BelongingsInput): TreeNode[] {
+  const { look, roots, leader, mark, others, uid } = input;
+  const children = childrenOf(look);
+  const own = new Set(roots.map(({ pid }) => pid));
+  const stop = (info: ProcessInfo): boolean => {
+    if (own.has(info.pid)) return false;
+    if (info.pid === process.pid || others.has(info.pid)) return true;
+    return (uid !== null && info.uid !== uid) || meantToStay(info, leader);
+  };
+  const tree = treeBelow(look, [...own], stop, children);
+  if (mark === null) return tree;
+  const taken = new Set(tree.map(({ info }) => info.pid));
+  const self = ourselves(look);
+  const marked = [...look.processes.values()].filter(
+    (info) =>
+      !taken.has(info.pid) &&
+      !self.has(info.pid) &&
+      !isFinished(info) &&
+      roots.some((each) => markedPid(info, mark, look) === each.pid && startedNoEarlier(info, each)),
+  );
+  const pids = new Set(marked.map(({ pid }) => pid));
+  for (const top of marked.filter(({ ppid }) => !pids.has(ppid))) {
+    if (stop(top)) continue;
+    const part = treeBelow(look, [top.pid], stop, children);
+    if (doubtAbout(look, part, leader) !== null) continue;
+    for (const node of part) if (!taken.has(node.info.pid)) tree.push({ info: node.info, depth: node.depth + 1 });
+    for (const { info } of part) taken.add(info.pid);
+  }
+  return tree;
+}

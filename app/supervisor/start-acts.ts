@@ -1,0 +1,171 @@
+/** The start command: one server per kind, folder and port, however often it is asked for. */
+import { realpathSync } from 'node:fs';
+import type { ProcessRef } from '../identity/identity.ts';
+import type { ServerRecord } from '../records/schema.ts';
+import { RecordChanged } from '../records/store.ts';
+import type { Command, CommandResult } from '../roll/commands.ts';
+import type { RecordEntry, Server } from '../roll/schema.ts';
+import { rowName } from '../roll/words.ts';
+import type { ActParts } from './act-parts.ts';
+import { ActFailed, failed, failureOf } from './failure.ts';
+import { refOf } from './members.ts';
+import { ownerLabel } from './owner-label.ts';
+import { moveAside } from './record-acts.ts';
+import { startServer } from './starter.ts';
+
+/** How long an unknown verdict gets before its record is moved aside for a start, in milliseconds. */
+const RETRY_UNKNOWN_MS = 200;
+
+type StartCommand = Extract<Command, { command: 'start' }>;
+type Owner = ServerRecord['owner'];
+
+/** A start as it is carried out: the owner by identity, no longer by number. */
+export interface StartWish extends Omit<StartCommand, 'command' | 'forPid'> {
+  readonly owner: Owner;
+}
+
+export class Starts {
+  readonly #parts: ActParts;
+  readonly #abort: AbortSignal;
+  /** Starts under way by kind, folder, port and owner: a second one of the same settles on the first. */
+  readonly #running = new Map<string, Promise<CommandResult>>();
+  #self: ProcessRef | null = null;
+
+  /** @param abort fires when this process is about to let go of everything */
+  constructor(parts: ActParts, abort: AbortSignal) {
+    this.#parts = parts;
+    this.#abort = abort;
+  }
+
+  /** Resolves when no start is under way any more. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#running.values()]);
+  }
+
+  /** @throws ActFailed when the owner is no running process */
+  async fromCommand(command: StartCommand, by: string): Promise<CommandResult> {
+    const owner = command.forPid === null ? null : await this.#owner(command.forPid);
+    return this.start({ ...command, owner }, by);
+  }
+
+  start(wish: StartWish, by: string): Promise<CommandResult> {
+    const directory = canonical(wish.directory);
+    const key = [wish.kind, directory, wish.port ?? '', wish.owner?.ref.identity.pid ?? ''].join('\n');
+    const running = this.#running.get(key);
+    if (running !== undefined) return running;
+    const starting = this.#startOnce({ ...wish, directory }, by).finally(() => this.#running.delete(key));
+    this.#running.set(key, starting);
+    return starting;
+  }
+
+  async #startOnce(wish: StartWish, by: string): Promise<CommandResult> {
+    const { settings, tasks, observatory, paths, freshSight } = this.#parts;
+    const kind = settings.kindOf(wish.kind);
+    if (kind === null) {
+      const message = `${wish.kind} is no kind of server that Rollcall knows.`;
+      throw new ActFailed('unknown-kind', message, 'Name one of those that the start dialog offers.');
+    }
+    const existing = await this.#existing(wish);
+    if (existing !== null) return started(existing, `${rowName(existing)} runs already, PID ${existing.pid}.`);
+    await this.#clearTheWay(wish, by);
+    const task = tasks.begin('start', `Starting ${wish.kind} in ${wish.directory}`, [{ id: null, label: wish.kind }]);
+    try {
+      const ready = await startServer(
+        { ...wish, kind },
+        {
+          ...this.#parts,
+          logsDir: paths.logsDir,
+          writer: await this.#writer(),
+          look: (trees) => observatory.look(trees),
+          by,
+          abort: this.#abort,
+          progress: (message) => task.row(0, message),
+        },
+      );
+      const { servers } = await freshSight();
+      const row = servers.find(({ roots }) => roots.some(({ pid }) => pid === ready.leader.pid))?.row;
+      const url = kind.pageUrl(ready.endpoint.address, ready.endpoint.port);
+      const at = `${wish.kind} :${ready.endpoint.port} on local`;
+      const message = `${at} is ready, PID ${ready.leader.pid}${url === null ? '' : `, ${url}`}.`;
+      if (row === undefined)
+        throw new ActFailed('vanished', `${at} was ready and has ended since.`, 'The log shows what it said.');
+      task.end('done', message);
+      return started(row, message);
+    } catch (error) {
+      const failure = failureOf(error);
+      task.end('failed', [failure.message, failure.remedy].filter((part) => part !== '').join(' '));
+      return failed(failure);
+    }
+  }
+
+  /** @throws ActFailed when one runs that is bound to somebody else */
+  async #existing(wish: StartWish): Promise<Server | null> {
+    const { servers } = await this.#parts.freshSight();
+    const found = servers.find(({ record, row }) => {
+      if (record === null || record.record.kind !== wish.kind) return false;
+      if (canonical(record.record.directory) !== wish.directory) return false;
+      return wish.port === null || row.listening.some(({ port }) => port === wish.port);
+    });
+    if (found === undefined) return null;
+    const bound = found.record?.record.owner ?? null;
+    if (wish.owner !== null && bound?.ref.identity.startTime !== wish.owner.ref.identity.startTime) {
+      const message = `${rowName(found.row)} runs already, and not for ${wish.owner.label}, PID ${wish.owner.ref.identity.pid}.`;
+      throw new ActFailed('runs-already', message, 'Use that one, stop it first, or choose another port.');
+    }
+    return found.row;
+  }
+
+  /** Own records of the same server that are not `same`, after one retry where unknown, are moved aside (rule 4.12). */
+  async #clearTheWay(wish: StartWish, by: string): Promise<void> {
+    const staleOf = (records: readonly RecordEntry[]): RecordEntry[] =>
+      records.filter(
+        ({ kind, directory }) => kind === wish.kind && directory !== null && canonical(directory) === wish.directory,
+      );
+    let stale = staleOf(this.#parts.lastSight()?.records.stale ?? []);
+    if (stale.some(({ verdict }) => verdict === 'unknown')) {
+      await new Promise((resolve) => setTimeout(resolve, RETRY_UNKNOWN_MS));
+      stale = staleOf((await this.#parts.freshSight()).records.stale);
+    }
+    for (const entry of stale) {
+      if (entry.verdict === 'foreign' || entry.sha256 === '') continue;
+      try {
+        moveAside(entry, by, this.#parts);
+      } catch (error) {
+        if (!(error instanceof RecordChanged)) throw error;
+        // Somebody has just written it anew; it is not the stale one any more and stays.
+      }
+    }
+  }
+
+  async #owner(pid: number): Promise<NonNullable<Owner>> {
+    const info = await this.#parts.host.inspect(pid);
+    if (info === null || info.state === 'Z' || info.state === 'X') {
+      throw new ActFailed('no-owner', `No running process has PID ${pid}.`, 'Name one that runs, or leave out --for.');
+    }
+    return { label: ownerLabel(info), ref: refOf(info) };
+  }
+
+  async #writer(): Promise<ProcessRef> {
+    if (this.#self === null) {
+      const info = await this.#parts.host.inspect(process.pid);
+      if (info === null)
+        throw new ActFailed('no-self', 'Rollcall could not read its own process.', 'Check that /proc is mounted.');
+      this.#self = refOf(info);
+    }
+    return this.#self;
+  }
+}
+
+function started(row: Server, message: string): CommandResult {
+  return { ok: true, message, server: { id: row.id, pid: row.pid, url: row.url }, results: [] };
+}
+
+/** The folder itself, whatever links lead to it; as given where it does not exist. */
+function canonical(directory: string): string {
+  try {
+    return realpathSync(directory);
+  } catch {
+    // The start says in its own words that the folder is missing.
+    return directory;
+  }
+}
