@@ -29,6 +29,8 @@ export class PidfdHold implements HeldProcess {
   readonly #watcher: ExitWatcher;
   readonly #libc: Libc;
   #pidfd: Pidfd | null;
+  /** The pidfd held now has once been proved to be the recorded process. */
+  #proved = false;
 
   constructor(ref: ProcessRef, verifier: Verifier, watcher: ExitWatcher, libc: Libc) {
     this.ref = ref;
@@ -83,7 +85,8 @@ export class PidfdHold implements HeldProcess {
   }
 
   #verify(): Verdict {
-    const held = this.#pidfd === null ? null : this.#verifier.verifyHeld(this.ref, this.#pidfd);
+    const held = this.#pidfd === null ? null : this.#verifier.verifyHeld(this.ref, this.#pidfd, this.#proved);
+    if (held?.verdict === 'same') this.#proved = true;
     // Without a handle, or when its process has exited, the number itself is looked at; that can never say `same`
     // of another process, and a signal needs the handle.
     return held ?? this.#verifier.verify(this.ref);

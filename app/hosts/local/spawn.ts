@@ -86,14 +86,17 @@ export async function spawnDetached(
     }
     child.on('error', () => undefined); // sending and killing are never done through this object, so nothing is lost
     const ref = await capture(pid);
-    child.unref();
     if (ref === null) {
+      // Without an identity nobody could ever end it. It is our own child and not collected yet: the number is its own.
+      child.kill('SIGKILL');
+      await exit;
       throw new SpawnFailed(
         program,
         null,
-        `${program} was started as PID ${pid}, but could not be identified. Look at ${request.logPath}.`,
+        `${program} was started, but could not be identified, and was ended again. Look at ${request.logPath}.`,
       );
     }
+    child.unref();
     return { ref, exit };
   } catch (error) {
     throw error instanceof SpawnFailed ? error : failure(request, error);

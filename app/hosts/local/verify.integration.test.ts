@@ -304,3 +304,23 @@ time.sleep(60)
   held.release();
   expect(startTicks(pid)).toBe(newTicks);
 });
+
+test('a process that changes its program while it is held stays the same, also where the kernel has no pidfd inodes', async () => {
+  const host = await testHost();
+  const shell = start('bash', ['-c', 'echo ready; read line; exec sleep 60']);
+  await shell.line();
+  const { identity, evidence } = await recordOf(host, shell.pid);
+  const { pidfdId: _, ...withoutInode } = identity;
+  const held = await host.hold({ identity: withoutInode, evidence });
+  expect(await held.verify()).toEqual({ verdict: 'same' });
+  shell.tell('go');
+  await until('it runs another program', () =>
+    readFileSync(`/proc/${shell.pid}/cmdline`, 'latin1').startsWith('sleep'),
+  );
+  // A fresh look has nothing but evidence that contradicts; the handle has been proved and cannot be another's.
+  expect(await host.verify({ identity: withoutInode, evidence })).toMatchObject({ verdict: 'unknown' });
+  expect(await held.verify()).toEqual({ verdict: 'same' });
+  expect(await held.signal('SIGTERM')).toEqual({ sent: true });
+  expect(await held.exited(5000)).toBe(true);
+  held.release();
+});

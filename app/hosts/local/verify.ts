@@ -57,10 +57,15 @@ export class Verifier {
   /**
    * A fresh verdict through a pidfd that the caller holds, or null when that pidfd's process has exited: what was
    * read may then be of another process. The pidfd was opened before these reads and is asked after them.
+   *
+   * @param proved this very pidfd has been proved to be the recorded process before. It still is then, whatever program
+   *   it runs or title it carries by now; only its user is looked at anew.
    */
-  verifyHeld(ref: ProcessRef, pidfd: Pidfd): Verdict | null {
-    const seen = this.#read(ref.identity.pid, pidfd, ref.identity.pidfdId === undefined || pidfd.id() === null);
-    return pidfd.hasExited() ? null : this.#judge(ref, seen);
+  verifyHeld(ref: ProcessRef, pidfd: Pidfd, proved = false): Verdict | null {
+    const wantsEvidence = !proved && (ref.identity.pidfdId === undefined || pidfd.id() === null);
+    const seen = this.#read(ref.identity.pid, pidfd, wantsEvidence);
+    if (pidfd.hasExited()) return null;
+    return this.#judge(ref, proved && seen.found === 'process' ? { ...seen, evidence: ref.evidence } : seen);
   }
 
   #judge(ref: ProcessRef, seen: Observation & { readonly uid?: number }): Verdict {
