@@ -46,10 +46,18 @@ test('the roll is answered and pushed through the bridge', async ({ launch }) =>
     here.heard = [];
     here.rollcall?.on('roll.changed', (next) => here.heard?.push(next));
   });
-  await setRoll(app, roll({ servers: [server(1, 'leaked'), server(2, 'owned')] }));
+  await setRoll(app, roll({ servers: [server(1, 'owned'), server(2, 'leaked')] }));
+  // Only what changed is sent.
   await expect
     .poll(() => page.evaluate(() => (globalThis as unknown as Page).heard?.at(-1)))
-    .toMatchObject({ version: 2, servers: [{ pid: 1, standing: 'leaked' }, { pid: 2 }] });
+    .toMatchObject({
+      type: 'parts',
+      base: { version: 1 },
+      to: { version: 2 },
+      parts: { version: 2 },
+      servers: { changed: [{ pid: 2, standing: 'leaked' }] },
+    });
+  await expect(page.getByRole('row').filter({ hasText: 'Leaked' })).toHaveCount(1);
   await app.close();
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { app, dialog, ipcMain, powerMonitor, protocol, session } from 'electron';
 import type { Paths } from '../app/config/paths.ts';
 import { serveControl } from '../app/control/server.ts';
+import { RollSender } from '../app/roll/change.ts';
 import type { Show } from '../app/roll/channels.ts';
 import type { Command } from '../app/roll/commands.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
@@ -46,7 +47,9 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
 
   let hasTray = false;
   let trayHost: TrayHostWatch | null = null;
-  const window = new RollWindow({
+  const sender = new RollSender();
+  const pushRoll = (): void => window.push('roll.changed', sender.changeTo(core.roll));
+  const window: RollWindow = new RollWindow({
     preload: join(parts.out, 'preload.cjs'),
     boundsFile: join(paths.userData, 'window.json'),
     mayClose: () => {
@@ -56,7 +59,10 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
       return false;
     },
     // A roll that came while the page was loading was pushed to nobody.
-    loaded: () => window.push('roll.changed', core.roll),
+    loaded: () => {
+      sender.forget();
+      pushRoll();
+    },
     report,
   });
   const show = (place: Show | null): void => {
@@ -135,7 +141,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
 
   const rollChanged = (): void => {
     tray.update(trayModel(core.roll));
-    window.push('roll.changed', core.roll);
+    if (window.loaded) pushRoll();
     notifications.rollChanged(core.roll);
   };
   const unsubscribe = core.subscribe(rollChanged);

@@ -2,7 +2,7 @@
 import type { Show } from '../app/roll/channels.ts';
 import type { CommandResult } from '../app/roll/commands.ts';
 import type { Alert, Roll, Server } from '../app/roll/schema.ts';
-import { faultsOf, formatBytes, listed, memoryOf, plural, rowName } from '../app/roll/words.ts';
+import { capitalised, faultsOf, formatBytes, listed, memoryOf, plural, rowName } from '../app/roll/words.ts';
 
 /** News within this time becomes one notification, in milliseconds. */
 export const GATHER_MS = 10_000;
@@ -21,7 +21,7 @@ function leakNotice(leaks: readonly Server[]): Notice {
   const holds = formatBytes(memoryOf(leaks)).text;
   if (leaks.length === 1 && only !== undefined) {
     const why = only.reasons.slice(0, 2).join('; ');
-    const sentence = why === '' ? '' : `${why.charAt(0).toUpperCase()}${why.slice(1)}. `;
+    const sentence = why === '' ? '' : `${capitalised(why)}. `;
     return { title: `${rowName(only)} leaked`, body: `${sentence}It holds ${holds}.`, show: at({ server: only.id }) };
   }
   const hosts = [...new Set(leaks.map((server) => server.host))];

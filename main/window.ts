@@ -42,6 +42,11 @@ export class RollWindow {
     return this.#window !== null;
   }
 
+  /** There is a page that takes pushes. */
+  get loaded(): boolean {
+    return this.#window !== null && this.#loaded;
+  }
+
   /** The frame whose requests are answered. */
   get mainFrame(): WebFrameMain | null {
     return this.#window?.webContents.mainFrame ?? null;
@@ -66,7 +71,7 @@ export class RollWindow {
 
   /** Sends a push, if there is a page to take it. */
   push<N extends PushName>(name: N, payload: PushPayload<N>): void {
-    if (this.#window !== null && this.#loaded) this.#window.webContents.send(name, payload);
+    if (this.#loaded) this.#window?.webContents.send(name, payload);
   }
 
   /** Closes without asking `mayClose`. */

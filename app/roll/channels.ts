@@ -3,6 +3,7 @@
  * it: main on arrival of a request, preload on arrival of an answer or a push.
  */
 import { z } from 'zod';
+import { rollChangeSchema } from './change.ts';
 import { commandResultSchema, commandSchema, planRequestSchema, planSchema } from './commands.ts';
 import { idSchema, rollSchema } from './schema.ts';
 
@@ -61,7 +62,8 @@ export const requests = {
 
 /** Pushes from main to the window. */
 export const pushes = {
-  'roll.changed': rollSchema,
+  /** Starts from the roll that was sent before, or brings a whole one; see `applyChange`. */
+  'roll.changed': rollChangeSchema,
   show: showSchema,
 } as const;
 

@@ -56,6 +56,12 @@ test('a clock time names the weekday beyond today and the date beyond a week', (
   expect(words.clockTime(new Date(2026, 11, 1, 9, 5, 0).toISOString(), now)).toBe('1 Dec 09:05');
 });
 
+test('a sentence begins with a capital', () => {
+  expect(words.capitalised('its owner is alive')).toBe('Its owner is alive');
+  expect(words.capitalised('')).toBe('');
+  expect(words.capitalised('PID 4')).toBe('PID 4');
+});
+
 test('paths keep their tail and shorten only the person’s own home', () => {
   expect(words.shortenPath('/home/ada', '/home/ada')).toBe('~');
   expect(words.shortenPath('/home/ada/src/atlas', '/home/ada/')).toBe('~/src/atlas');

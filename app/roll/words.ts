@@ -129,6 +129,11 @@ export function pathHead(path: string): string {
   return path.slice(0, tailIndex(path));
 }
 
+/** A fact or reason as a sentence of its own begins: `its owner is alive` becomes `Its owner is alive`. */
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** A number and its noun: `1 server`, `2 servers`; `many` where the plural is not a plain s. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;

@@ -7,6 +7,8 @@ import type { Actor, LocalCore, QuitReport } from '../../app/supervisor/core.ts'
 /** What a test reaches through `globalThis.fixture` in the app's main process. */
 export interface Fixture {
   setRoll(roll: Roll): void;
+  /** What every plan lists. */
+  plan: Plan;
   readonly commands: { readonly command: Command; readonly by: Actor }[];
   closes: number;
 }
@@ -14,8 +16,8 @@ export interface Fixture {
 export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly fixture: Fixture } {
   let roll = rollSchema.parse(JSON.parse(readFileSync(env['ROLLCALL_FIXTURE_ROLL'] ?? '', 'utf8')));
   const listeners = new Set<(roll: Roll) => void>();
-  const plan: Plan = { rows: [], freesBytes: 0, processes: 0, busy: 0 };
   const fixture: Fixture = {
+    plan: { rows: [], freesBytes: 0, processes: 0, busy: 0 },
     commands: [],
     closes: 0,
     setRoll(next) {
@@ -52,7 +54,7 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
         })),
       };
     },
-    plan: async () => plan,
+    plan: async () => fixture.plan,
     explain: async () => ({ server: null, leftover: null, text: '' }),
     readLog: async () => ({ path: null, text: '', truncated: false }),
     async close(): Promise<QuitReport> {

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { Check, ProcessRow } from '../../app/roll/schema.ts';
+import { capitalised } from '../../app/roll/words.ts';
 import { treeLines } from '../view/processTree.ts';
 import { type Act, type ActItem, buttonActs } from '../view/serverActs.ts';
 import { Glyph } from './Glyph.tsx';
@@ -94,9 +95,7 @@ export function Checklist({ checks }: { readonly checks: readonly Check[] }) {
             <div>
               {check.label}
               <span className="unseen">: {look.word}</span>
-              <small className="clip" title={check.fact}>
-                {check.fact}
-              </small>
+              <small>{capitalised(check.fact)}</small>
             </div>
           </li>
         );
@@ -144,9 +143,7 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [string, R
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd className="clip" title={typeof value === 'string' ? value : undefined}>
-            {value}
-          </dd>
+          <dd>{value}</dd>
         </div>
       ))}
     </dl>

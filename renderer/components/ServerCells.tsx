@@ -32,7 +32,8 @@ function StandingCell({ glyph, word, phase }: StandingProps) {
   return (
     <div className={`standing ${glyph}`} {...CELL}>
       {phase === null ? <Glyph name={glyph} tone={glyph} /> : <Glyph name="turn" tone="busy" turning />}
-      <span title={phase ?? word}>{phase ?? word}</span>
+      {/* The phase's first words: its time is in the tooltip, the details and the progress. */}
+      <span title={phase ?? word}>{phase === null ? word : (phase.split(',')[0] ?? phase)}</span>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { Server } from '../../app/roll/schema.ts';
 import {
+  capitalised,
   clockTime,
   formatBytes,
   plural,
@@ -32,7 +33,7 @@ function Why({ server }: { readonly server: Server }) {
       {server.checks.length === 0 ? null : <Checklist checks={server.checks} />}
       {reasons.map((reason) => (
         <p className="note" key={reason}>
-          {reason}
+          {capitalised(reason)}
         </p>
       ))}
     </Section>
@@ -166,7 +167,7 @@ export function ServerDetails({ server, home, now, phase }: Props) {
                 : `${ownerWords(server)}, PID ${server.owner.pid}`,
             ],
             ['Health', server.healthDetail ?? HEALTH_WORDS[server.health]],
-            ['Activity', server.busySign],
+            ['Activity', capitalised(server.busySign)],
             ['Started', clockTime(server.startedAt, now)],
             ['Version', server.version ?? '–'],
             ['Program', server.executable ?? '–'],

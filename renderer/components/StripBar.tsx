@@ -3,7 +3,7 @@ import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
 import { leakedTotals, reapLabel, serverLabel } from '../../app/roll/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
-import { failedHostWords, type Strip, strips } from '../view/strips.ts';
+import { failedHostWords, type Strip, strips, taskTitle } from '../view/strips.ts';
 import { Glyph } from './Glyph.tsx';
 import { Button } from './parts.tsx';
 import type { GlyphName } from './shapes.ts';
@@ -78,7 +78,7 @@ function TaskFrame({ task, children }: { readonly task: Task; readonly children:
     <Frame
       tone={task.state === 'failed' ? 'fault' : 'calm'}
       shape={<Glyph name={look[task.state]} tone={tone[task.state]} turning={task.state === 'running'} />}
-      title={task.title}
+      title={taskTitle(task)}
       text={task.message}
     >
       {children}

@@ -45,10 +45,15 @@ export function Age({ ms }: { readonly ms: number }) {
 
 /** A path that loses its middle: its head shrinks, its last part stays. The whole is in the tooltip. */
 export function Path({ path }: { readonly path: string }) {
+  const head = pathHead(path);
+  const slashed = head.endsWith('/');
   return (
     <span className="path" title={path}>
-      <span className="path-head">{pathHead(path)}</span>
-      <span className="path-tail">{pathTail(path)}</span>
+      <span className="path-head">{slashed ? head.slice(0, -1) : head}</span>
+      <span className="path-tail">
+        {slashed ? <span className="path-slash">/</span> : null}
+        {pathTail(path)}
+      </span>
     </span>
   );
 }

@@ -3,6 +3,7 @@ import type { Task } from '../../app/roll/schema.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button } from '../components/parts.tsx';
 import { useActs, useWindow } from '../state/context.tsx';
+import { taskTitle } from '../view/strips.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { Outcome } from './parts.tsx';
 
@@ -51,7 +52,7 @@ export function TaskDialog({ id }: { readonly id: string }) {
   const task = last.current;
   return (
     <DialogShell
-      title={task?.title ?? 'Nothing to show'}
+      title={task === undefined ? 'Nothing to show' : taskTitle(task)}
       lead={task === undefined ? 'Its results were dismissed; the timeline still has them.' : task.message}
       wide
       onClose={acts.closeDialog}

@@ -146,7 +146,7 @@ export function fakeBridge(first: Roll): FakeBridge {
     },
     push(next) {
       roll = next;
-      for (const listener of listeners['roll.changed']) listener(next);
+      for (const listener of listeners['roll.changed']) listener({ type: 'whole', roll: next });
     },
     show(place) {
       for (const listener of listeners.show) listener(place);

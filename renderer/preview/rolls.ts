@@ -39,7 +39,7 @@ function processRow(pid: number, depth: number, command: string, megabytes: numb
 const LEAKED_CHECKS: Check[] = [
   { check: 'owner', label: 'No living owner', result: 'holds', fact: 'VS Code, PID 8812, ended 2 days ago' },
   { check: 'client', label: 'No client', result: 'holds', fact: 'No connection to :34801 but Rollcall’s own' },
-  { check: 'busy', label: 'No sign of work', result: 'holds', fact: 'No tool child, event stream silent for 5 s' },
+  { check: 'busy', label: 'Not busy', result: 'holds', fact: 'No tool child, event stream silent for 5 s' },
   { check: 'service', label: 'Not a service', result: 'holds', fact: 'No unit or container' },
   { check: 'detached', label: 'Not detached on purpose', result: 'holds', fact: 'Hangup is not ignored' },
   { check: 'grace', label: 'Older than the grace period', result: 'holds', fact: 'Alone for 2 days; grace is 2 min' },
@@ -96,7 +96,11 @@ function permissions(brief: Brief): Pick<Server, 'reap' | 'stop' | 'restart'> {
 
 function server(brief: Brief): Server {
   const port = typeof brief.place === 'number' ? brief.place : null;
-  const command = [brief.kind, 'serve', ...(port === null ? [] : ['--port', String(port)])];
+  const serves =
+    brief.kind === 'codex'
+      ? ['app-server', ...(port === null ? [] : ['--listen', `ws://127.0.0.1:${port}`])]
+      : ['serve', ...(port === null ? [] : ['--port', String(port)])];
+  const command = [brief.kind, ...serves];
   const alive = brief.standing !== 'leaked';
   return {
     id: id(brief.pid),

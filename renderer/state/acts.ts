@@ -1,9 +1,10 @@
+import { applyChange } from '../../app/roll/change.ts';
 import type { Bridge, RequestName, RequestPayload, RequestResult, Show } from '../../app/roll/channels.ts';
 import type { Command, CommandResult, Failure, Plan } from '../../app/roll/commands.ts';
-import type { Leftover, Permission, RecordEntry, Roll, Server } from '../../app/roll/schema.ts';
+import type { Leftover, Permission, RecordEntry, Server } from '../../app/roll/schema.ts';
 import { leftoverName, rowName, serverLabel } from '../../app/roll/words.ts';
 import type { Act } from '../view/serverActs.ts';
-import { type Dialog, findServer, receiveRoll, select, type View, type WindowStore } from './store.ts';
+import { type Dialog, findServer, receiveRoll, select, showRoll, type View, type WindowStore } from './store.ts';
 
 /** Everything the window can ask the rest of Rollcall to do, and everything that changes what the window shows. */
 export interface Acts {
@@ -225,18 +226,32 @@ export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
 export function connect(store: WindowStore, acts: Acts, bridge: Bridge): () => void {
   // A place can be asked for while the first roll is still on its way; its rows are not known before that.
   let waiting: Show | null = null;
-  const receive = (roll: Roll): void => {
-    receiveRoll(store, roll);
+  const showWaiting = (): void => {
     if (waiting !== null) showPlace(store, acts, waiting);
     waiting = null;
   };
-  const stopRolls = bridge.on('roll.changed', receive);
+  const askForRoll = (): void => {
+    bridge.request('roll.get', null).then(
+      (roll) => {
+        receiveRoll(store, roll);
+        showWaiting();
+      },
+      (error: unknown) => acts.complain(brokenConnection(error)),
+    );
+  };
+  const stopRolls = bridge.on('roll.changed', (change) => {
+    const next = applyChange(store.getState().roll, change);
+    // A change from a roll that is not the one shown: the whole one answers.
+    if (next === null) return askForRoll();
+    showRoll(store, next);
+    showWaiting();
+  });
   const stopShows = bridge.on('show', (place) => {
     if (store.getState().roll === null) waiting = place;
     else showPlace(store, acts, place);
   });
   acts.readInfo();
-  bridge.request('roll.get', null).then(receive, (error: unknown) => acts.complain(brokenConnection(error)));
+  askForRoll();
   return () => {
     stopRolls();
     stopShows();

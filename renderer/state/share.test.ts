@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { share } from '../../app/roll/share.ts';
 import { exampleRoll } from '../preview/rolls.ts';
-import { share } from './share.ts';
 
 describe('structural sharing', () => {
   test('an equal roll is the same object', () => {

@@ -2,8 +2,8 @@ import { createStore, type StoreApi } from 'zustand/vanilla';
 import type { RequestResult } from '../../app/roll/channels.ts';
 import type { Failure } from '../../app/roll/commands.ts';
 import type { RecordEntry, Roll, Server } from '../../app/roll/schema.ts';
+import { share } from '../../app/roll/share.ts';
 import type { Sort } from '../view/serverItems.ts';
-import { share } from './share.ts';
 
 export type View = 'servers' | 'records' | 'timeline' | 'settings';
 export type ListView = Exclude<View, 'settings'>;
@@ -78,11 +78,15 @@ function announce(state: WindowState, roll: Roll): Pick<WindowState, 'announceme
   };
 }
 
-/** Takes a roll in, unless a newer one of the same run is already shown. */
+/** Takes a copied roll in; what did not change keeps its object. */
 export function receiveRoll(store: WindowStore, next: Roll): void {
+  showRoll(store, share(store.getState().roll, next));
+}
+
+/** Shows a roll whose unchanged parts already are the shown one's, unless a newer one of the same run is shown. */
+export function showRoll(store: WindowStore, roll: Roll): void {
   const state = store.getState();
-  if (state.roll !== null && next.version < state.roll.version && next.takenAt < state.roll.takenAt) return;
-  const roll = share(state.roll, next);
+  if (state.roll !== null && roll.version < state.roll.version && roll.takenAt < state.roll.takenAt) return;
   const hostGone = state.host !== null && !roll.hosts.some((host) => host.name === state.host);
   store.setState({ roll, ...announce(state, roll), ...(hostGone ? { host: null } : {}) });
 }

@@ -68,6 +68,20 @@ export function strips(roll: Roll, host: string | null): readonly Strip[] {
   return ranked.sort((a, b) => a.rank - b.rank).map((entry) => entry.strip);
 }
 
+const PAST: Readonly<Record<Task['act'], readonly [now: string, past: string]>> = {
+  start: ['Starting ', 'Started '],
+  stop: ['Stopping ', 'Stopped '],
+  restart: ['Restarting ', 'Restarted '],
+  reap: ['Reaping ', 'Reaped '],
+};
+
+/** What an act is called: as it goes on while it does, as a deed once it is done, and neither where it failed. */
+export function taskTitle(task: Task): string {
+  const [now, past] = PAST[task.act];
+  if (task.state === 'running' || !task.title.startsWith(now)) return task.title;
+  return task.state === 'done' ? `${past}${task.title.slice(now.length)}` : `${task.title} failed`;
+}
+
 /** The phase of every row that is being acted on now, by row id. */
 export function phases(roll: Roll): ReadonlyMap<string, string> {
   const found = new Map<string, string>();

@@ -9,7 +9,7 @@ import { treeLines } from './processTree.ts';
 import { recordItems } from './recordItems.ts';
 import { buttonActs, leftoverActs, serverActs } from './serverActs.ts';
 import { itemNames, nextSort, type RollItem, type Sort, serverItems } from './serverItems.ts';
-import { failedHostWords, phases, strips, taskOf } from './strips.ts';
+import { failedHostWords, phases, strips, taskOf, taskTitle } from './strips.ts';
 import { timelineItems } from './timelineItems.ts';
 import { findTyped, typeLetter } from './typeahead.ts';
 
@@ -244,6 +244,16 @@ describe('strips', () => {
     expect(kinds(roll)).toEqual(['task t', 'alert leaks']);
     roll.tasks = [task({ act: 'stop', state: 'done', endedAt: at(1000) })];
     expect(kinds(roll)).toEqual(['alert leaks']);
+  });
+
+  test('a title tells what goes on, what was done, and what failed', () => {
+    const title = 'Reaping opencode :34801 on local';
+    expect(taskTitle(task({ title }))).toBe(title);
+    expect(taskTitle(task({ title, state: 'done' }))).toBe('Reaped opencode :34801 on local');
+    expect(taskTitle(task({ title, state: 'failed' }))).toBe('Reaping opencode :34801 on local failed');
+    expect(taskTitle(task({ title: 'Reaped 2 of 3 servers', state: 'failed' }))).toBe('Reaped 2 of 3 servers');
+    // A restart begins by stopping; what it is called then says no more than that.
+    expect(taskTitle(task({ act: 'restart', title: 'Stopping t3 :3773', state: 'done' }))).toBe('Stopping t3 :3773');
   });
 
   test('an act’s own task is found among those that were there before', () => {
