@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -30,6 +30,10 @@ async function leaveBehind(env: NodeJS.ProcessEnv): Promise<number> {
   const pid = Number(line.toString());
   started.push(pid);
   await gone(shell);
+  // The shell's child says its new name only once it has become `sleep`.
+  while (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep')) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
   return pid;
 }
 

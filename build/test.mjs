@@ -2,7 +2,7 @@
 // everything: `N passed, N failed[, N skipped]`.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -120,6 +120,8 @@ async function watched() {
   const run = randomUUID();
   // A short name: the path of a Unix socket may have 107 bytes.
   const temporary = mkdtempSync(path.join(os.tmpdir(), 'rct-'));
+  // Other users' servers, which some tests start, must be able to pass through to their own folders.
+  chmodSync(temporary, 0o711);
   const env = { ...process.env, [MARKER]: run, TMPDIR: temporary };
   const watch = new LeakWatch(run, temporary);
   watch.start();

@@ -247,7 +247,7 @@ test('reap --all --yes acts on exactly the rows of the plan, without force', asy
   });
   expect(core.planned).toEqual(['leaked']);
   expect(core.ran.map((each) => each.command)).toEqual([
-    { command: 'reap', targets: ['0000000000001267', '0000000000001268'], confirmed: true, force: false },
+    { command: 'reap', targets: ['0000000000001267', '0000000000001268'], confirmed: false, force: false },
   ]);
 });
 

@@ -15,6 +15,14 @@ const OUTPUT_MAX = 256_000;
 /** Shells that take `-l -i -c` and print a quoted `$PATH` with colons. Others are not asked. */
 const ASKABLE: ReadonlySet<string> = new Set(['bash', 'zsh', 'sh', 'dash', 'ksh', 'mksh', 'fish']);
 
+/** Shells that still run, as the way to end each; an answer does not end a profile that goes on working. */
+const running = new Set<() => Promise<void>>();
+
+/** Ends every login shell that is still running, with what its profile has started. For the end of a process. */
+export async function endLoginShells(): Promise<void> {
+  await Promise.all([...running].map((end) => end()));
+}
+
 /** `at` is on the monotonic clock: a step of the wall clock makes no answer older or younger. */
 const answers = new Map<string, { readonly at: number; readonly path: Promise<string | null> }>();
 
@@ -66,6 +74,16 @@ function askShell(shell: string, env: Env): Promise<string | null> {
         // It exited in this moment; nothing is left to end.
       }
     };
+    const over = new Promise<void>((done) => {
+      for (const event of ['exit', 'error'] as const) child.once(event, () => done());
+    });
+    const end = async (): Promise<void> => {
+      settle(null);
+      endShell();
+      await over;
+    };
+    running.add(end);
+    void over.then(() => running.delete(end));
     child.on('error', () => {
       exited = true;
       clearTimeout(timer);

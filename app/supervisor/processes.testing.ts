@@ -51,6 +51,8 @@ export class Started {
   spawn(command: string, args: readonly string[], options: SpawnOptions = {}): ChildProcess & { readonly pid: number } {
     const child = spawn(command, args, { stdio: 'ignore', ...options });
     const { pid } = child;
+    // Told by the missing PID; without a listener the event would end the test run.
+    child.once('error', () => undefined);
     if (pid === undefined) throw new Error(`${command} could not be started`);
     this.note(pid);
     return Object.assign(child, { pid });

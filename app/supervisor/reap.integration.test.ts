@@ -49,7 +49,9 @@ async function reapLeaked(by: 'tray' | 'window' | 'cli'): Promise<CommandResult>
 
 /** Every process of a server, noted so that a failing test leaves nothing behind. */
 function treeOf(pid: number): number[] {
-  const pids = world.server(pid)?.processes.map((process) => process.pid) ?? [];
+  // The helper's own pauses come and go.
+  const lasting = (world.server(pid)?.processes ?? []).filter(({ command }) => command !== 'sleep 0.2');
+  const pids = lasting.map((process) => process.pid);
   for (const each of pids) started.note(each);
   return pids;
 }

@@ -6,6 +6,7 @@ import type { Roll } from '../roll/schema.ts';
 import type { Kind } from '../servers/kind.ts';
 import { kindOf, startableKinds } from '../servers/kinds.ts';
 import type { StartOptions } from '../servers/locate.ts';
+import { endLoginShells } from '../servers/login-path.ts';
 
 export interface SettingsSource {
   readonly config: Config;
@@ -15,7 +16,8 @@ export interface SettingsSource {
   /** Kinds that can be started, with where their programs are; may ask the login shell. */
   startable(env: Readonly<Record<string, string | undefined>>): Promise<Roll['startable']>;
   onChange(listener: () => void): void;
-  close(): void;
+  /** Stops following the file, and ends login shells that are still being asked for programs. */
+  close(): Promise<void>;
 }
 
 export interface SettingsOptions {
@@ -77,8 +79,9 @@ class FileSettings implements SettingsSource {
     this.#listeners.push(listener);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#stop();
+    await endLoginShells();
   }
 }
 

@@ -139,25 +139,23 @@ describe('B5 what somebody meant to stay', () => {
     expect((await reapPids([pid], { confirmed: true, force: false })).results).toMatchObject([{ outcome: 'gone' }]);
   });
 
-  test.skipIf(!ROOT || CGROUPS === undefined)(
-    'in a .service cgroup is a service, and takes a force (needs root and cgroup 2)',
-    async () => {
-      const unit = join(CGROUPS ?? '', `rollcall-test-${process.pid}.service`);
-      mkdirSync(unit);
-      try {
-        const pid = await orphan();
-        writeFileSync(join(unit, 'cgroup.procs'), String(pid));
-        await world.until('it is a service', () => standing(pid) === 'service');
-        expect(world.server(pid)?.reasons[0]).toMatch(/unit rollcall-test-\d+\.service/u);
-        const asked = await reapPids([pid], { confirmed: true, force: false });
-        expect(asked.results).toMatchObject([{ outcome: 'refused', signals: [] }]);
-        expect(isAlive(pid)).toBe(true);
-        await started.kill(pid);
-      } finally {
-        await waitUntil('the cgroup can be removed', () => removed(unit));
-      }
-    },
-  );
+  test('in a .service cgroup is a service, and takes a force', async (context) => {
+    if (!ROOT || CGROUPS === undefined) context.skip('a cgroup can be made only by root, under cgroup 2');
+    const unit = join(CGROUPS ?? '', `rollcall-test-${process.pid}.service`);
+    mkdirSync(unit);
+    try {
+      const pid = await orphan();
+      writeFileSync(join(unit, 'cgroup.procs'), String(pid));
+      await world.until('it is a service', () => standing(pid) === 'service');
+      expect(world.server(pid)?.reasons[0]).toMatch(/unit rollcall-test-\d+\.service/u);
+      const asked = await reapPids([pid], { confirmed: true, force: false });
+      expect(asked.results).toMatchObject([{ outcome: 'refused', signals: [] }]);
+      expect(isAlive(pid)).toBe(true);
+      await started.kill(pid);
+    } finally {
+      await waitUntil('the cgroup can be removed', () => removed(unit));
+    }
+  });
 });
 
 test('C5 a server in its shell’s process group dies alone: shell, siblings and this process survive', async () => {
@@ -209,22 +207,20 @@ test('a busy session seen on the event stream keeps an ownerless server out of r
   expect(isAlive(pid)).toBe(true);
 });
 
-test.skipIf(!ROOT)(
-  'another user’s server is shown and never signalled, also when we are root (needs root)',
-  async () => {
-    execFileSync('chmod', ['755', folder]);
-    const other = started.spawn(program, ['serve', '--port', '0'], {
-      cwd: folder,
-      uid: 65534,
-      gid: 65534,
-      detached: true,
-    });
-    await world.until('it is listed', () => world.server(other.pid) !== undefined);
-    expect(world.server(other.pid)?.reap).toMatchObject({ allowed: 'no' });
-    expect((await reapPids([other.pid])).results).toMatchObject([{ outcome: 'refused', signals: [] }]);
-    expect(isAlive(other.pid)).toBe(true);
-  },
-);
+test('another user’s server is shown and never signalled, also when we are root', async (context) => {
+  if (!ROOT) context.skip('only root can start a process as another user');
+  execFileSync('chmod', ['755', folder]);
+  const other = started.spawn(program, ['serve', '--port', '0'], {
+    cwd: folder,
+    uid: 65534,
+    gid: 65534,
+    detached: true,
+  });
+  await world.until('it is listed', () => world.server(other.pid) !== undefined);
+  expect(world.server(other.pid)?.reap).toMatchObject({ allowed: 'no' });
+  expect((await reapPids([other.pid])).results).toMatchObject([{ outcome: 'refused', signals: [] }]);
+  expect(isAlive(other.pid)).toBe(true);
+});
 
 test('leftovers of a dead server are found by its mark and reaped; its descendants’ strangers are not', async () => {
   const pid = await orphan({ tool: true, helper: true });

@@ -353,7 +353,7 @@ export class Supervisor implements LocalCore {
     this.#listeners.clear();
     this.#watches.close();
     this.#observatory.close();
-    this.#parts.settings.close();
+    await this.#parts.settings.close();
     await this.#looking?.catch(() => undefined);
     await this.#parts.host.close();
     await this.#parts.lock?.release();

@@ -43,8 +43,18 @@ export async function orphan(server: StartedServer): Promise<void> {
   });
 }
 
+/** Starts everybody; when one of them fails, those that were started are ended again. */
 export async function assemble(root: string): Promise<Cast> {
   const marks: string[] = [];
+  try {
+    return await gather(root, marks);
+  } catch (error) {
+    for (const each of marks) await endMarked(each);
+    throw error;
+  }
+}
+
+async function gather(root: string, marks: string[]): Promise<Cast> {
   const start = (name: string, change: { prefix?: string; uid?: number } = {}): Promise<StartedServer> => {
     const mark = newMark();
     marks.push(mark);

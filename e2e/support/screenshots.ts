@@ -1,9 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ElectronApplication, Page } from '@playwright/test';
 import type { Roll } from '../../app/roll/schema.ts';
 import { emptyRoll, TAKEN_AT } from '../../renderer/preview/rolls.ts';
 import type { Fixture } from './fixture-core.ts';
+import { repacked } from './png.ts';
 import { ended } from './processes.ts';
 import { picturePlan, pictureRoll, reapingRoll } from './screenshot-roll.ts';
 import { expect, setRoll, test, windowOf } from './test.ts';
@@ -131,7 +132,7 @@ for (const [name, theme, size, file] of wanted) {
       await page.mouse.move(5, 5);
       await page.waitForTimeout(400);
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
-      await page.screenshot({ path: join(folder, `${file}.png`) });
+      writeFileSync(join(folder, `${file}.png`), repacked(await page.screenshot()));
     } finally {
       // Closing would ask, as a server of the picture is busy; the system does not.
       const exit = ended(app.process());

@@ -94,6 +94,7 @@ for line in sys.stdin:
     spawner.tell(JSON.stringify([first.pid, ['/usr/bin/python3', '-c', WITNESS, log]]));
     const made = await spawner.line();
     if (made !== String(first.pid)) context.skip(`this machine does not let a PID be chosen: ${made}`);
+    endOrphanAfterTest(first.pid);
     await until('the stranger is ready', () => readFileSync(log, 'utf8') === 'ready\n');
 
     expect(await host.verify(ref)).toMatchObject({ verdict: 'reused', by: { pid: first.pid, name: 'python3' } });
@@ -129,6 +130,7 @@ time.sleep(60)
     );
     const made = await spawner.line();
     if (made !== String(first.pid)) context.skip(`this machine does not let a PID be chosen: ${made}`);
+    endOrphanAfterTest(first.pid);
     await until('the stranger is ready', () => readFileSync(log, 'utf8') === 'ready\n');
     expect(await held.signal('SIGTERM')).toMatchObject({ sent: false, verdict: { verdict: 'reused' } });
     held.release();
