@@ -204,9 +204,9 @@ test('A7 in the window: why it is leaked, the plan, one click, and a busy one on
     await row.click();
     const details = page.getByRole('complementary').filter({ hasText: 'Why is this leaked?' });
     await expect(details).toContainText(
-      new RegExp(`its owner node, PID ${leaked.launcher.pid}, exited at \\d\\d:\\d\\d`, 'u'),
+      new RegExp(`Its owner node, PID ${leaked.launcher.pid}, exited at \\d\\d:\\d\\d`, 'u'),
     );
-    await expect(details).toContainText(`no client connected to :${leaked.port}`);
+    await expect(details).toContainText(`No client connected to :${leaked.port}`);
     await expect(details).toContainText('event stream silent');
 
     await page.mouse.move(5, 5);
@@ -222,7 +222,7 @@ test('A7 in the window: why it is leaked, the plan, one click, and a busy one on
     await busyRow.click();
     await page.keyboard.press('Delete');
     const dialog = page.getByRole('alertdialog');
-    await expect(dialog).toContainText(/a tool runs/u);
+    await expect(dialog).toContainText(/a tool runs/iu);
     const confirm = dialog.getByRole('button', { name: /^Reap opencode/u });
     await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
     expect(busyTree.filter(({ pid }) => pid !== busy.launcher.pid).every(lives)).toBe(true);
