@@ -52,6 +52,7 @@ async function tryLock(request: ClaimRequest): Promise<WriterLock | WriterHeld> 
       holder: 'app',
       version: request.version,
       fallbackFolder: request.runtimeDir,
+      socketPath: request.controlSocket,
     });
   } catch (error) {
     if (error instanceof WriterHeld) return error;

@@ -3,7 +3,7 @@
  * else one in this process, read-only or, to act, under the writer's lock.
  */
 import { ControlAbsent, ControlFailed, connectControl } from '../control/client.ts';
-import { acquireWriter, holderLabel, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
+import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
 import type { LocalCore } from '../supervisor/core.ts';
 import type { CoreHandle } from './io.ts';
 
@@ -75,8 +75,16 @@ function pidWords(pid: number | null): string {
 
 /** Null when the app does not run. */
 async function fromApp(source: CoreSource): Promise<CoreHandle | null> {
+  const elsewhere = socketOfHolder(source.writerLock);
+  return (
+    (await fromSocket(source.controlSocket, source.version)) ??
+    (elsewhere === null || elsewhere === source.controlSocket ? null : await fromSocket(elsewhere, source.version))
+  );
+}
+
+async function fromSocket(path: string, version: string): Promise<CoreHandle | null> {
   try {
-    const client = await connectControl(source.controlSocket, CONNECT_MS, { version: source.version });
+    const client = await connectControl(path, CONNECT_MS, { version });
     return { core: client, origin: 'app', lost: client.lost, close: async () => client.close() };
   } catch (error) {
     if (error instanceof ControlAbsent) return null;

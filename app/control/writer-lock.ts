@@ -85,6 +85,8 @@ export interface WriterRequest {
   readonly version: string;
   /** Folder on a local disk for file systems that cannot lock; our own, 0700. */
   readonly fallbackFolder?: string;
+  /** Where the holder can be reached; commands in another environment (cron, sudo) would look elsewhere. */
+  readonly socketPath?: string;
 }
 
 /**
@@ -179,7 +181,8 @@ function sayHolder(fd: number, request: WriterRequest): void {
 
 function holderText(request: WriterRequest): string {
   const since = new Date().toISOString();
-  return `${JSON.stringify({ holder: request.holder, pid: process.pid, since, version: request.version })}\n`;
+  const { holder, version, socketPath } = request;
+  return `${JSON.stringify({ holder, pid: process.pid, since, version, socketPath })}\n`;
 }
 
 function lockOf(path: string, holder: Holder, warning: string | null, free: () => Promise<void>): WriterLock {
@@ -219,6 +222,21 @@ async function acquirePipe(lockPath: string, request: WriterRequest): Promise<Wr
     // For messages only, as above.
   }
   return lockOf(pipe, request.holder, null, () => new Promise((done) => server.close(() => done())));
+}
+
+/**
+ * The socket at which the lock's holder said it listens; null when it says none. The client checks the place before it
+ * connects, so a stale or forged word leads nowhere.
+ */
+export function socketOfHolder(lockPath: string): string | null {
+  try {
+    const said: unknown = JSON.parse(readFileSync(lockPath, 'utf8').slice(0, 1000));
+    const path = typeof said === 'object' && said !== null && 'socketPath' in said ? said.socketPath : null;
+    return typeof path === 'string' && path !== '' ? path : null;
+  } catch {
+    // Absent, torn or unreadable: then there is only the usual place.
+    return null;
+  }
 }
 
 /** What the file says of its holder; every part null where it says nothing credible. Never throws. */

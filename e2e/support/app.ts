@@ -13,6 +13,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const FIXTURE_APP = join(ROOT, 'out', 'e2e');
 
 interface Runtime {
+  readonly version: string;
   readonly dist: string;
   readonly executable: string;
 }
