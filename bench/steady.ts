@@ -37,6 +37,7 @@ export async function benchSteady(workerUrl: URL): Promise<Row[]> {
       started.spawn(program, ['serve', '--port', '0'], { cwd: join(root, 'bin'), detached: true });
     }
     const core = await openLocalCore({ paths, lock: null, mode: 'app', looker: workerLooker({ workerUrl }) });
+    core.watchedWhile(() => false);
     try {
       await delay(SETTLE_MS);
       const seen = core.roll.servers.filter(({ pids }) => pids.some((pid) => started.has(pid))).length;

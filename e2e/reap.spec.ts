@@ -1,16 +1,17 @@
 /** The proof: real opencode servers, real Electron, one click; who must go goes, and nobody else is touched. */
-import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Page } from '@playwright/test';
 import { type AuditLine, readAudit } from '../app/supervisor/audit.ts';
 import type { Folders } from './support/app.ts';
 import { assemble, type Cast, orphan } from './support/cast.ts';
 import { type FakeModel, prompt, startFakeModel, writeOpencodeConfig } from './support/fake-model.ts';
 import { startNotificationService } from './support/notification-service.ts';
-import { endMarked, eventually, lives, marked, newMark, type Seen } from './support/processes.ts';
-import { type StartedServer, startByLauncher } from './support/servers.ts';
+import { endMarked, eventually, lives, MARK, marked, newMark, type Seen, seen } from './support/processes.ts';
+import { opencodeEnv, type StartedServer, startByLauncher } from './support/servers.ts';
 import { test as base, expect, windowOf } from './support/test.ts';
 
 interface Stage {
@@ -122,12 +123,34 @@ function expectSameOnTerminal(folders: Folders, cast: Cast): void {
   expect(standingOf(cast.lookAlike.pid)).toBeUndefined();
 }
 
+/** One that the app supervises, started over the command line. */
+async function startSupervised(folders: Folders, mark: string): Promise<Seen> {
+  const directory = join(folders.root, 'supervised');
+  mkdirSync(directory);
+  const env = {
+    ...process.env,
+    ROLLCALL_STATE_DIR: folders.state,
+    ROLLCALL_CONFIG_DIR: folders.config,
+    XDG_RUNTIME_DIR: folders.runtime,
+    [MARK]: mark,
+  };
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['out/cli.js', 'start', 'opencode', '--dir', directory, '--json'],
+    { env },
+  );
+  const one = seen((JSON.parse(stdout) as { pid: number }).pid);
+  if (one === null) throw new Error('the supervised server is not there');
+  return one;
+}
+
 test('A2 one click in the real tray menu reaps a leaked server and the leftovers of a dead one, and nobody else', async ({
   cast,
   model,
   launch,
   panel,
   folders,
+  mark,
   bus,
 }) => {
   const service = await startNotificationService(bus);
@@ -138,7 +161,7 @@ test('A2 one click in the real tray menu reaps a leaked server and the leftovers
     await treeWith(leaked.mark, /fake-mcp\.mjs sticky/u, /fake-mcp\.mjs$/u);
     await treeWith(dead.mark, /^sleep 301$/u, /^sleep 302$/u, /fake-mcp\.mjs sticky/u);
     const host = await panel();
-    const app = await launch();
+    const app = await launch({ env: opencodeEnv(join(folders.root, 'home-supervised')) });
     const icon = await host.icon(20_000);
     const lines = async () => (await icon.menu()).children.flatMap((one) => one.children.map((line) => line.label));
     const hasLine = (pattern: RegExp) =>
@@ -149,6 +172,8 @@ test('A2 one click in the real tray menu reaps a leaked server and the leftovers
     if (cast.service !== null) await hasLine(new RegExp(`^■ opencode :${cast.service.port}`, 'u'));
 
     expectSameOnTerminal(folders, cast);
+    const supervised = await startSupervised(folders, mark);
+    await hasLine(/^● opencode :\d+/u);
 
     process.kill(dead.listener.pid, 'SIGKILL');
     await orphan(dead);
@@ -163,12 +188,15 @@ test('A2 one click in the real tray menu reaps a leaked server and the leftovers
     const reaped = new Set(before.map(({ pid }) => pid));
     expect(touched(folders.state).filter((pid) => !reaped.has(pid))).toEqual([]);
     expect(touched(folders.state)).toContain(leaked.listener.pid);
+    expect(lives(supervised)).toBe(true);
     expectPairs(folders.state);
     const words = auditOf(folders.state).map(({ event, by }) => `${event} ${by}`);
     expect(words).toContain('dispose-intent tray');
     expect(words).toContain('reaped tray');
     await eventually(async () => expect((await lines()).some((line) => line.startsWith('◆'))).toBe(false), 15_000);
     await app.close();
+    // It ends with the app, which started it, and only then.
+    await eventually(() => expect(lives(supervised)).toBe(false));
   } finally {
     await endMarked(leaked.mark);
     await endMarked(dead.mark);

@@ -62,9 +62,12 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     loaded: () => {
       sender.forget();
       pushRoll();
+      // Looks are rarer while no window is open, so the first one the person sees is taken now.
+      void core.run({ command: 'look' }, 'app');
     },
     report,
   });
+  core.watchedWhile(() => window.open);
   const show = (place: Show | null): void => {
     if (!life.leaving) window.show(place);
   };

@@ -48,6 +48,11 @@ export interface Core {
 /** The supervisor that lives in this process. */
 export interface LocalCore extends Core {
   /**
+   * Tells how to find out whether somebody looks at the roll. While nobody does, looks are rarer: what is known and ends
+   * comes by event in any case, only what is new waits for the next look.
+   */
+  watchedWhile(test: () => boolean): void;
+  /**
    * Ends what is not kept running (bounded), then releases the writer's lock, watches and workers.
    *
    * @param stopServers false leaves every server running

@@ -32,6 +32,8 @@ const SETTLE_EVERY_MS = 500;
 const GATHER_MS = 50;
 /** Servers not seen for this long are forgotten. */
 const FORGET_MS = 24 * 3600 * 1000;
+/** Looks are this many times rarer while nobody watches. */
+const UNWATCHED = 3;
 const LOG_LIMIT_BYTES = 64 * 1024;
 
 export interface SupervisorParts {
@@ -69,6 +71,7 @@ export class Supervisor implements LocalCore {
   #gather: NodeJS.Timeout | null = null;
   /** Why something that nobody awaits went wrong, for the person; null when all is well. */
   #asideTrouble: string | null = null;
+  #watched: () => boolean = () => true;
   #closing = false;
   #closed = false;
   #roll: Roll;
@@ -108,6 +111,10 @@ export class Supervisor implements LocalCore {
   subscribe(listener: (roll: Roll) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  watchedWhile(test: () => boolean): void {
+    this.#watched = test;
   }
 
   /** Reconciles (as a writer), takes the first look, and in `app` mode starts the loop. */
@@ -262,9 +269,10 @@ export class Supervisor implements LocalCore {
 
   #schedule(): void {
     if (this.#closing) return;
+    const seconds = this.#parts.settings.config.look.intervalSeconds * (this.#watched() ? 1 : UNWATCHED);
     this.#timer = setTimeout(() => {
       this.#aside(this.refresh().finally(() => this.#schedule()));
-    }, this.#parts.settings.config.look.intervalSeconds * 1000);
+    }, seconds * 1000);
   }
 
   #snapshot(): Roll {

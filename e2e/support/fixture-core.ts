@@ -30,12 +30,14 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
     get roll() {
       return roll;
     },
+    watchedWhile: () => undefined,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     async run(command, by): Promise<CommandResult> {
-      fixture.commands.push({ command, by });
+      // What the app asks for by itself (a look when the window opens) is no person's act.
+      if (by !== 'app') fixture.commands.push({ command, by });
       const gone = roll.servers.filter((server) => server.standing === 'leaked');
       const results = command.command === 'reap' ? gone : [];
       return {
