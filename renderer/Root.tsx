@@ -2,6 +2,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { Bridge } from '../app/roll/channels.ts';
 import { App } from './components/App.tsx';
+import { ErrorBoundary } from './components/ErrorBoundary.tsx';
 import { connect, createActs } from './state/acts.ts';
 import { RollcallContext } from './state/context.tsx';
 import { createWindowStore, type WindowStore } from './state/store.ts';
@@ -14,7 +15,9 @@ export function mount(element: HTMLElement, bridge: Bridge): WindowStore {
   createRoot(element).render(
     <StrictMode>
       <RollcallContext value={{ store, acts }}>
-        <App />
+        <ErrorBoundary>
+          <App />
+        </ErrorBoundary>
       </RollcallContext>
     </StrictMode>,
   );

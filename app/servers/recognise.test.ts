@@ -14,7 +14,7 @@ function process(executablePath: string | null, ...argv: string[]): Recognisable
 }
 
 const NODE = '/usr/bin/node';
-const BUN = '/root/.bun/bin/bun';
+const BUN = '/home/ann/.bun/bin/bun';
 const OC = '/x/node_modules/opencode-ai/bin/opencode.exe';
 
 function kindOf(executable: string | null, ...argv: string[]): string | null {
@@ -48,7 +48,7 @@ describe('A19 every name that a server goes by', () => {
     ['t3 server', NODE, ['node', '/x/node_modules/.bin/t3', 'serve', '--port', '3773']],
     ['t3 server', NODE, ['node', '/x/node_modules/t3/dist/bin.mjs', 'serve']],
     ['t3 server', '/usr/bin/t3', ['t3', 'serve', '--host', '127.0.0.1']],
-    ['t3 wrapper', '/usr/bin/dash', ['/bin/sh', '/root/.t3/ssh-launch/k/run-t3.sh', 'serve', '--port', '1']],
+    ['t3 wrapper', '/usr/bin/dash', ['/bin/sh', '/home/ann/.t3/ssh-launch/k/run-t3.sh', 'serve', '--port', '1']],
     ['goosed server', '/opt/goose/goosed', ['goosed', 'agent', 'serve', '--port', '9']],
     ['house server', '/usr/bin/python3.11', ['python3', '-u', '/opt/house/agent.py', '--fast']],
     ['goosed server', NODE, ['node', '/usr/local/bin/goosed', 'agent', 'serve']],

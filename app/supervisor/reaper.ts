@@ -65,7 +65,7 @@ export async function reap(
 }
 
 function titleOf(targets: readonly Target[], act: Task['act']): string {
-  const verb = act === 'stop' || act === 'restart' ? 'Stopping' : 'Reaping';
+  const verb = { start: 'Starting', stop: 'Stopping', restart: 'Restarting', reap: 'Reaping' }[act];
   const [first] = targets;
   if (targets.length === 1 && first !== undefined) return `${verb} ${first.label}`;
   const servers = targets.filter(({ type }) => type === 'server').length;

@@ -6,13 +6,14 @@ import type { Host, MachineLine } from '../hosts/host.ts';
 import { identityKey, type ProcessRef } from '../identity/identity.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
-import type { Alert, RecordEntry, Roll } from '../roll/schema.ts';
+import type { RecordEntry, Roll } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
 import { Acts } from './acts.ts';
 import type { Audit } from './audit.ts';
 import type { Actor, Explanation, LocalCore, LogText, QuitReport } from './core.ts';
 import { explain } from './explain.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
+import { faultsOf } from './faults.ts';
 import type { Mode } from './local-core.ts';
 import { tail } from './logs.ts';
 import { refOf } from './members.ts';
@@ -296,28 +297,9 @@ export class Supervisor implements LocalCore {
         configProblem: settings.problem,
         statePath: paths.stateDir,
       },
-      faults: this.#faults(),
+      faults: faultsOf({ look: this.#trouble, audit: audit.trouble, aside: this.#asideTrouble }),
       now: Date.now(),
     });
-  }
-
-  #faults(): Alert[] {
-    const fault = (id: string, title: string, detail: string): Alert => ({
-      id,
-      level: 'fault',
-      title,
-      detail,
-      act: 'none',
-      servers: [],
-    });
-    const { trouble } = this.#parts.audit;
-    return [
-      ...(this.#trouble === null ? [] : [fault('no-look', 'local could not be looked at', this.#trouble)]),
-      ...(trouble === null
-        ? []
-        : [fault('audit', 'The audit cannot be written', `${trouble} Until it can, nothing is signalled.`)]),
-      ...(this.#asideTrouble === null ? [] : [fault('aside', 'Something went wrong on the side', this.#asideTrouble)]),
-    ];
   }
 
   #publish(): void {
