@@ -212,6 +212,7 @@ async function rowOf(page: Page, port: number): Promise<ReturnType<Page['locator
 }
 
 test('A7 in the window: why it is leaked, the plan, one click, and a busy one only by force', async ({
+  cast,
   model,
   launch,
   folders,
@@ -261,6 +262,7 @@ test('A7 in the window: why it is leaked, the plan, one click, and a busy one on
 
     const ours = new Set([leaked, busy].flatMap(({ listener }) => [listener.pid]));
     expect(touched(folders.state).some((pid) => ours.has(pid))).toBe(true);
+    expect(cast.fallen()).toEqual([]);
     expectPairs(folders.state);
     await app.close();
   } finally {

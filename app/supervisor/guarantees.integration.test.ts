@@ -282,7 +282,7 @@ test('C2 a clock that is set takes no part in the grace: it counts on the kernel
   }
 });
 
-test('B3 a nested server and its wrapper are none of the outer one’s business', async () => {
+test('a nested server and its wrapper are none of the outer one’s business', async () => {
   await open();
   const inner = installFake(join(folder, 'inner'));
   const shim = join(folder, 'shim');
