@@ -16,6 +16,8 @@ const GROWTH_CHILDREN = 5;
 /** CPU counts as low below this percentage of one core; an idle opencode takes 1 to 2.5 (measured). */
 export const LOW_CPU_PERCENT = 5;
 
+/** What was last seen longer ago than this is not taken over from the file, so that it cannot grow for ever. */
+const KEEP_MS = 30 * 24 * 3600 * 1000;
 /** Signs are written down at most this often; that an owner came or went, at once. */
 const SIGNS_EVERY_MS = 30_000;
 
@@ -65,13 +67,16 @@ export class Memory {
   #ownersChanged = false;
   #signsChanged = false;
   #writtenAt = Number.NEGATIVE_INFINITY;
+  readonly #openedAt: number;
 
   /** @param text what `text()` gave earlier; anything else is ignored, since it only explains */
   constructor(text: string | null, now: number) {
+    this.#openedAt = now;
     if (text === null) return;
     for (const [key, { owner, lastSignAt }] of Object.entries(parse(text))) {
-      const ago = lastSignAt === null ? null : Math.max(0, Date.now() - lastSignAt);
-      this.#servers.set(key, { ...EMPTY, samples: [], owner, lastSignAt: ago === null ? null : now - ago });
+      if (lastSignAt === null) continue;
+      const ago = Math.max(0, Date.now() - lastSignAt);
+      if (ago < KEEP_MS) this.#servers.set(key, { ...EMPTY, samples: [], owner, lastSignAt: now - ago });
     }
   }
 
@@ -141,11 +146,16 @@ export class Memory {
     return null;
   }
 
-  /** Forgets servers that this process has not seen since `before`. */
+  /** Forgets servers that have not been seen since `before`; those from the file count as seen when it was read. */
   forget(before: number): void {
     for (const [key, entry] of this.#servers) {
-      if (entry.seenAt !== null && entry.seenAt < before) this.#servers.delete(key);
+      if ((entry.seenAt ?? this.#openedAt) < before) this.#servers.delete(key);
     }
+  }
+
+  /** The last text could not be written: it is due again. */
+  unwritten(): void {
+    this.#ownersChanged = true;
   }
 
   /** Text for the file when it is time to write it, else null. */

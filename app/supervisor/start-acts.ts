@@ -8,7 +8,7 @@ import type { RecordEntry, Server } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
 import type { ActParts } from './act-parts.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
-import { refOf } from './members.ts';
+import { isFinished, refOf } from './members.ts';
 import { ownerLabel } from './owner-label.ts';
 import { moveAside } from './record-acts.ts';
 import { startServer } from './starter.ts';
@@ -139,7 +139,7 @@ export class Starts {
 
   async #owner(pid: number): Promise<NonNullable<Owner>> {
     const info = await this.#parts.host.inspect(pid);
-    if (info === null || info.state === 'Z' || info.state === 'X') {
+    if (info === null || isFinished(info)) {
       throw new ActFailed('no-owner', `No running process has PID ${pid}.`, 'Name one that runs, or leave out --for.');
     }
     return { label: ownerLabel(info), ref: refOf(info) };

@@ -37,6 +37,9 @@ const FORGET_MS = 24 * 3600 * 1000;
 const UNWATCHED = 3;
 const LOG_LIMIT_BYTES = 64 * 1024;
 
+/** Work that nobody awaits, by what it is for. */
+type Aside = 'settings' | 'programs' | 'owners' | 'judging' | 'looking' | 'memory';
+
 export interface SupervisorParts {
   readonly mode: Mode;
   readonly paths: Paths;
@@ -70,8 +73,8 @@ export class Supervisor implements LocalCore {
   #next: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #gather: NodeJS.Timeout | null = null;
-  /** Why something that nobody awaits went wrong, for the person; null when all is well. */
-  #asideTrouble: string | null = null;
+  /** Why work that nobody awaits went wrong, until the same work succeeds. */
+  readonly #asideTroubles = new Map<Aside, string>();
   #watched: () => boolean = () => true;
   #closing = false;
   #closed = false;
@@ -102,7 +105,7 @@ export class Supervisor implements LocalCore {
       lastSight: () => this.#sight,
     });
     this.#roll = this.#snapshot();
-    settings.onChange(() => this.#aside(this.#onSettings()));
+    settings.onChange(() => this.#aside('settings', this.#onSettings()));
   }
 
   get roll(): Roll {
@@ -128,7 +131,7 @@ export class Supervisor implements LocalCore {
     await this.refresh();
     if (mode === 'app') {
       // Looking for programs may ask the login shell, which takes as long as the person's profile does.
-      this.#aside(this.#findStartable());
+      this.#aside('programs', this.#findStartable());
       for (const { row, record } of this.#sight?.servers ?? []) {
         if (record === null) continue;
         const text = `${rowName(row)}, PID ${row.pid}, was found running and adopted`;
@@ -179,11 +182,14 @@ export class Supervisor implements LocalCore {
   }
 
   /** Work that nobody awaits: what goes wrong in it is shown. */
-  #aside(work: Promise<void>): void {
-    work.catch((error: unknown) => {
-      this.#asideTrouble = error instanceof Error ? error.message : String(error);
-      this.#publish();
-    });
+  #aside(what: Aside, work: Promise<void>): void {
+    work.then(
+      () => void this.#asideTroubles.delete(what),
+      (error: unknown) => {
+        this.#asideTroubles.set(what, error instanceof Error ? error.message : String(error));
+        this.#publish();
+      },
+    );
   }
 
   async #see(): Promise<void> {
@@ -208,8 +214,8 @@ export class Supervisor implements LocalCore {
     const owners = sight.servers.flatMap(({ owner }) => (owner === null ? [] : [refOf(owner)]));
     const bound = sight.records.live.flatMap(({ record }) => (record.owner === null ? [] : [record.owner.ref]));
     this.#watches.set([...sight.servers.flatMap(({ roots }) => roots.map(refOf)), ...owners, ...bound]);
-    if (!this.#closing) this.#aside(this.#acts.endOwnerless(sight));
-    this.#aside(this.#remember());
+    if (!this.#closing) this.#aside('owners', this.#acts.endOwnerless(sight));
+    this.#remember();
   }
 
   #announceLeaks(sight: Sight): void {
@@ -229,11 +235,17 @@ export class Supervisor implements LocalCore {
     this.#leaked = new Set(leaked.map(({ row }) => row.id));
   }
 
-  async #remember(): Promise<void> {
+  #remember(): void {
+    const { memory, paths } = this.#parts;
     const now = performance.now();
-    this.#parts.memory.forget(now - FORGET_MS);
-    const text = this.#parts.memory.text(now);
-    if (text !== null) await atomicWrite(this.#parts.paths.seenFile, text);
+    memory.forget(now - FORGET_MS);
+    const text = memory.text(now);
+    if (text === null) return;
+    const writing = atomicWrite(paths.seenFile, text).catch((error: unknown) => {
+      memory.unwritten();
+      throw error;
+    });
+    this.#aside('memory', writing);
   }
 
   #gatherReadings(): void {
@@ -242,7 +254,10 @@ export class Supervisor implements LocalCore {
       this.#gather = null;
       const sight = this.#sight;
       if (sight === null || this.#looking !== null || this.#closed) return;
-      this.#aside(this.#observatory.again(sight).then((judged) => this.#accept(judged)));
+      this.#aside(
+        'judging',
+        this.#observatory.again(sight).then((judged) => this.#accept(judged)),
+      );
     }, GATHER_MS);
   }
 
@@ -255,7 +270,7 @@ export class Supervisor implements LocalCore {
       const text = `${rowName(server.row)}, PID ${server.row.pid}, ended unexpectedly; nobody asked it to`;
       this.#parts.audit.note({ event: 'exited', by: 'app', pid: server.row.pid, subject: rowName(server.row), text });
     }
-    this.#aside(this.refresh());
+    this.#aside('looking', this.refresh());
   }
 
   async #onSettings(): Promise<void> {
@@ -272,7 +287,10 @@ export class Supervisor implements LocalCore {
     if (this.#closing) return;
     const seconds = this.#parts.settings.config.look.intervalSeconds * (this.#watched() ? 1 : UNWATCHED);
     this.#timer = setTimeout(() => {
-      this.#aside(this.refresh().finally(() => this.#schedule()));
+      this.#aside(
+        'looking',
+        this.refresh().finally(() => this.#schedule()),
+      );
     }, seconds * 1000);
   }
 
@@ -297,7 +315,11 @@ export class Supervisor implements LocalCore {
         configProblem: settings.problem,
         statePath: paths.stateDir,
       },
-      faults: faultsOf({ look: this.#trouble, audit: audit.trouble, aside: this.#asideTrouble }),
+      faults: faultsOf({
+        look: this.#trouble,
+        audit: audit.trouble,
+        aside: [...this.#asideTroubles.values()][0] ?? null,
+      }),
       now: Date.now(),
     });
   }
