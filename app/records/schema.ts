@@ -5,6 +5,9 @@
 import { z } from 'zod';
 import { identitySchema } from '../roll/schema.ts';
 
+/** What this Rollcall writes. Version 1 had neither `program` nor `planHash`, `attempt`, `readyAt`. */
+export const RECORD_VERSION = 2;
+
 /** Records larger than this are not ours. */
 export const RECORD_LIMIT_BYTES = 64 * 1024;
 
@@ -16,7 +19,7 @@ const evidenceSchema = z.strictObject({
 export const processRefSchema = z.strictObject({ identity: identitySchema, evidence: evidenceSchema });
 
 export const recordSchema = z.looseObject({
-  version: z.literal(1),
+  version: z.literal(RECORD_VERSION),
   nonce: z.uuid(),
   kind: z.string().min(1),
   /** `planned` before the spawn, `spawned` once the direct child is known, `bound` once the listener is. */
@@ -38,5 +41,25 @@ export const recordSchema = z.looseObject({
   /** Redacted; the secrets of a command line are never written. */
   command: z.array(z.string()),
   logPath: z.string().nullable(),
+  /** The program file that the start resolved to, so that a newer one in its place is noticed. */
+  program: z.strictObject({ path: z.string(), device: z.string(), inode: z.string(), mtimeMs: z.number() }).nullable(),
+  /** sha256, in hex, of the start plan's arguments and environment as the configuration made them. */
+  planHash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/u)
+    .nullable(),
+  /** Automatic restarts in a row that led to this start; 0 for a start that a person asked for. */
+  attempt: z.int().min(0),
+  /** When its health endpoint first answered. */
+  readyAt: z.iso.datetime().nullable(),
 });
 export type ServerRecord = z.infer<typeof recordSchema>;
+
+/** What version 1 did not know. A reader fills it in and leaves the file as it is; the next write is of this version. */
+const UNKNOWN_TO_VERSION_1 = { program: null, planHash: null, attempt: 0, readyAt: null } as const;
+
+/** A record of an earlier version as one of this version would have said it; anything else unchanged. Pure. */
+export function upgraded(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== 1) return value;
+  return { ...value, version: RECORD_VERSION, ...UNKNOWN_TO_VERSION_1 };
+}

@@ -47,14 +47,32 @@ test('unknown fields of the same version are kept', async () => {
   expect(store.read(path)?.record).toMatchObject({ note: 'from a sibling' });
 });
 
+test('a record of version 1 is read with what it could not know left open, and its file stays as it is', () => {
+  const { program, planHash, attempt, readyAt, ...known } = someRecord();
+  expect([program, planHash, attempt, readyAt]).not.toContain(undefined);
+  const path = join(root, 'records', `${NAME}.json`);
+  const text = JSON.stringify({ ...known, version: 1, note: 'kept' });
+  writeFileSync(path, text);
+  expect(store.read(path)?.record).toEqual({
+    ...known,
+    version: 2,
+    note: 'kept',
+    program: null,
+    planHash: null,
+    attempt: 0,
+    readyAt: null,
+  });
+  expect(readFileSync(path, 'utf8')).toBe(text);
+});
+
 describe('C23 what is no record gets a reason and is never thrown away', () => {
   const file = () => join(root, 'records', `${NAME}.json`);
   test.each<[string, string | Buffer, RegExp]>([
     ['empty', '', /empty/u],
     ['truncated', JSON.stringify(someRecord()).slice(0, 80), /no complete JSON/u],
     ['filled with NUL', Buffer.alloc(512), /NUL/u],
-    ['of another shape', '{"version":1}', /is not what a record has/u],
-    ['of a later version', JSON.stringify({ ...someRecord(), version: 2 }), /later Rollcall/u],
+    ['of another shape', '{"version":2}', /is not what a record has/u],
+    ['of a later version', JSON.stringify({ ...someRecord(), version: 3 }), /later Rollcall/u],
     ['under another name', JSON.stringify(someRecord({ nonce: '11111111-1111-4111-8111-111111111111' })), /nonce/u],
     ['huge', Buffer.alloc(RECORD_LIMIT_BYTES + 10, 0x20), /larger than/u],
     [

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { atomicWrite } from '../config/atomic-write.ts';
-import { RECORD_LIMIT_BYTES, recordSchema, type ServerRecord } from './schema.ts';
+import { RECORD_LIMIT_BYTES, RECORD_VERSION, recordSchema, type ServerRecord, upgraded } from './schema.ts';
 
 /** A file in the records folder, parsed or with the reason why it is no record; `newer` ones are a later Rollcall's. */
 export type RecordFile =
@@ -161,10 +161,10 @@ export function parseRecord(text: string, nonce: string): Parsed {
     return noRecord(text.includes('\0') ? 'it is filled with NUL bytes' : 'it is no complete JSON');
   }
   const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined;
-  if (typeof version === 'number' && version > 1) {
+  if (typeof version === 'number' && version > RECORD_VERSION) {
     return noRecord(`it was written by a later Rollcall (version ${version})`, true);
   }
-  const parsed = recordSchema.safeParse(value);
+  const parsed = recordSchema.safeParse(upgraded(value));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     return noRecord(`its ${issue?.path.join('.') || 'content'} is not what a record has`);

@@ -7,7 +7,7 @@ import { statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { type Host, type Look, LookFailed, type ProcessInfo, type Spawned } from '../hosts/host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
-import type { ServerRecord } from '../records/schema.ts';
+import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
@@ -80,7 +80,7 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
   const nonce = randomUUID();
   const logPath = join(deps.logsDir, `${kind.name}-${nonce}.log`);
   const record: ServerRecord = {
-    version: 1,
+    version: RECORD_VERSION,
     nonce,
     kind: kind.name,
     state: 'planned',
@@ -95,6 +95,10 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
     listening: null,
     command: [...redactArgv(plan.argv)],
     logPath,
+    program: null,
+    planHash: null,
+    attempt: 0,
+    readyAt: null,
   };
   const subject = `${kind.name} in ${order.directory}`;
   deps.pending.add(nonce);
