@@ -166,10 +166,17 @@ export interface SpawnRequest {
   readonly logPath: string;
 }
 
+/** How a process ended: `code` or `signal` is set. */
+export interface ExitStatus {
+  readonly code: number | null;
+  /** Name of the signal, `SIGKILL` for example. */
+  readonly signal: string | null;
+}
+
 export interface Spawned {
   readonly ref: ProcessRef;
-  /** Resolves when the direct child has exited; `code` or `signal` is set. Never rejects. */
-  readonly exit: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  /** Resolves when the direct child has exited. Never rejects. */
+  readonly exit: Promise<ExitStatus>;
 }
 
 /** Where a process lives. Everything above this interface is written once for every host. */
@@ -192,8 +199,11 @@ export interface Host {
   /** A fresh verdict on a recorded identity. Never throws: a failing look is `unknown`. */
   verify(ref: ProcessRef): Promise<Verdict>;
   hold(ref: ProcessRef): Promise<HeldProcess>;
-  /** Calls back once, by event where the platform has one, when the process is gone. Returns the cancellation. */
-  watchExit(ref: ProcessRef, onExit: () => void): () => void;
+  /**
+   * Calls back once, by event where the platform has one, when the process is gone, with how it ended; null where that
+   * cannot be known. Returns the cancellation.
+   */
+  watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void;
   spawn(request: SpawnRequest): Promise<Spawned>;
   close(): Promise<void>;
 }

@@ -1,15 +1,15 @@
 /** Exit events of the processes that matter: servers, their owners, and the processes that servers are bound to. */
-import type { Host } from '../hosts/host.ts';
+import type { ExitStatus, Host } from '../hosts/host.ts';
 import { identityKey, type ProcessRef } from '../identity/identity.ts';
 
 export class Watches {
   readonly #host: Host;
-  readonly #onExit: (ref: ProcessRef) => void;
+  readonly #onExit: (ref: ProcessRef, status: ExitStatus | null) => void;
   readonly #watched = new Map<string, () => void>();
   /** What has exited already; to watch it again would only tell the same. */
   readonly #exited = new Set<string>();
 
-  constructor(host: Host, onExit: (ref: ProcessRef) => void) {
+  constructor(host: Host, onExit: (ref: ProcessRef, status: ExitStatus | null) => void) {
     this.#host = host;
     this.#onExit = onExit;
   }
@@ -27,10 +27,10 @@ export class Watches {
       if (this.#watched.has(key) || this.#exited.has(key)) continue;
       this.#watched.set(
         key,
-        this.#host.watchExit(ref, () => {
+        this.#host.watchExit(ref, (status) => {
           this.#watched.delete(key);
           this.#exited.add(key);
-          this.#onExit(ref);
+          this.#onExit(ref, status);
         }),
       );
     }

@@ -102,3 +102,34 @@ test.each([
   expect(ended).toBe(code);
   await until('the watched one lives on', () => sleeper.child.exitCode === null);
 });
+
+test('how a process ended is told, also of one that is no child of ours and of one collected already', async (context) => {
+  const host = await testHost();
+  if (host.signalling.method !== 'pidfd') context.skip('no pidfds here');
+  // Its middle process collects the watched one at once or never, so that both ways of asking are gone through.
+  const ends = async (how: string, collect: boolean): Promise<unknown> => {
+    const parent = python(`
+import os, signal, sys, time
+child = os.fork()
+if child == 0:
+    sys.stdin.readline()
+    ${how}
+print(child, flush=True)
+${collect ? 'os.waitpid(child, 0)' : ''}
+time.sleep(60)
+`);
+    const pid = Number(await parent.line());
+    const told = new Promise((resolve) => {
+      void recordOf(host, pid).then((ref) => {
+        host.watchExit(ref, resolve);
+        parent.tell('go');
+      });
+    });
+    return told;
+  };
+  expect(await ends('os._exit(3)', true)).toEqual({ code: 3, signal: null });
+  expect(await ends('os._exit(0)', false)).toEqual({ code: 0, signal: null });
+  expect(await ends('os.kill(os.getpid(), 9)', false)).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(await ends('os.kill(os.getpid(), 15)', true)).toEqual({ code: null, signal: 'SIGTERM' });
+  await host.close();
+});

@@ -1,10 +1,11 @@
 import { closeSync } from 'node:fs';
+import type { ExitStatus } from '../host.ts';
 import type { Libc } from './libc.ts';
 import type { Pidfd } from './pidfd.ts';
 
 interface Watched {
   readonly pidfd: Pidfd;
-  readonly onExit: () => void;
+  readonly onExit: (status: ExitStatus | null) => void;
 }
 
 /**
@@ -22,10 +23,10 @@ export class ExitWatcher {
   }
 
   /**
-   * Calls back once when the process has exited, then closes the pidfd, which from now on is the watcher's.
+   * Calls back once when the process has exited, with how it ended where the kernel tells, then closes the pidfd, which from now on is the watcher's.
    * Returns the cancellation, which closes it too.
    */
-  watch(pidfd: Pidfd, onExit: () => void): () => void {
+  watch(pidfd: Pidfd, onExit: (status: ExitStatus | null) => void): () => void {
     if (this.#closed) throw new Error('The exit watcher is closed.');
     const { epoll } = this.#start();
     this.#watched.set(pidfd.fd, { pidfd, onExit });
@@ -82,9 +83,10 @@ export class ExitWatcher {
         const watched = fd === wake ? undefined : this.#watched.get(fd);
         // A number may have been closed and opened again since the event: ask the pidfd itself.
         if (watched === undefined || !watched.pidfd.hasExited()) continue;
+        const status = watched.pidfd.exitStatus();
         this.#drop(watched.pidfd);
         // An error of a listener surfaces as uncaught and must not end the watching of the others.
-        queueMicrotask(watched.onExit);
+        queueMicrotask(() => watched.onExit(status));
       }
     }
   }

@@ -9,6 +9,11 @@ export interface Libc {
   pidfdSendSignal(fd: number, signal: number): string | null;
   /** Whether the process behind a pidfd has exited (a zombie has). */
   hasExited(pidfd: number): boolean;
+  /**
+   * The wait status of a process that has exited and been collected, as wait(2) would give it; null while it is not
+   * collected, and on kernels that do not tell (before Linux 6.15).
+   */
+  pidfdWaitStatus(pidfd: number): number | null;
   /** Marks every descriptor from 3 up close-on-exec. Null when done, else the name of the error. */
   closeAllOnExec(): string | null;
   /**
@@ -31,6 +36,12 @@ export type LibcLoad =
 
 /** System call numbers shared by every architecture since Linux 5.1 (asm-generic/unistd.h). */
 const SYS = { pidfdSendSignal: 424, pidfdOpen: 434, closeRange: 436 } as const;
+/** `_IOWR(0xFF, 11, struct pidfd_info)` of linux/pidfd.h, with the struct as it first was: 64 bytes. */
+const PIDFD_INFO_BYTES = 64;
+const PIDFD_GET_INFO = ((3 << 30) | (PIDFD_INFO_BYTES << 16) | (0xff << 8) | 11) >>> 0;
+/** Flag in the struct's first member: the exit status is asked for, and in the answer: it is there. */
+const PIDFD_INFO_EXIT = 1n << 3n;
+const PIDFD_INFO_EXIT_OFFSET = 60;
 const CLOSE_RANGE_CLOEXEC = 4;
 const CLOEXEC = 0o2000000;
 const POLLIN = 1;
@@ -95,6 +106,11 @@ function bindings(koffi: Koffi): Libc {
     last: number,
     flags: number,
   ) => number;
+  const ioctl = library.func('ioctl', 'int', ['int', 'ulong', 'void *']) as (
+    fd: number,
+    request: number,
+    data: Buffer,
+  ) => number;
   const pollFd = koffi.struct({ fd: 'int', events: 'short', revents: 'short' });
   const poll = library.func('poll', 'int', [koffi.inout(koffi.pointer(pollFd)), 'ulong', 'int']) as (
     fds: PollFd[],
@@ -139,6 +155,12 @@ function bindings(koffi: Koffi): Libc {
     hasExited(pidfd) {
       const fds = [{ fd: pidfd, events: POLLIN, revents: 0 }];
       return poll(fds, 1, 0) > 0;
+    },
+    pidfdWaitStatus(pidfd) {
+      const info = Buffer.alloc(PIDFD_INFO_BYTES);
+      info.writeBigUInt64LE(PIDFD_INFO_EXIT);
+      if (ioctl(pidfd, PIDFD_GET_INFO, info) < 0) return null;
+      return (info.readBigUInt64LE() & PIDFD_INFO_EXIT) === 0n ? null : info.readInt32LE(PIDFD_INFO_EXIT_OFFSET);
     },
     closeAllOnExec: () =>
       Number(closeRange(SYS.closeRange, FIRST_UNSHARED_FD, EVERY_FD, CLOSE_RANGE_CLOEXEC)) < 0 ? errorName() : null,

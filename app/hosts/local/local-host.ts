@@ -1,6 +1,16 @@
 import type { Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
 import { recognise } from '../../servers/recognise.ts';
-import type { HeldProcess, Host, Look, LookRequest, MachineLine, ProcessInfo, Spawned, SpawnRequest } from '../host.ts';
+import type {
+  ExitStatus,
+  HeldProcess,
+  Host,
+  Look,
+  LookRequest,
+  MachineLine,
+  ProcessInfo,
+  Spawned,
+  SpawnRequest,
+} from '../host.ts';
 import { ExitWatcher } from './exit-watcher.ts';
 import { PidfdHold, VerifyingHold } from './hold.ts';
 import { type Libc, loadLibc } from './libc.ts';
@@ -92,7 +102,7 @@ class LocalHost implements Host {
       : new PidfdHold(ref, this.#verifier, this.#watcher, this.#libc);
   }
 
-  watchExit(ref: ProcessRef, onExit: () => void): () => void {
+  watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void {
     const opened =
       this.#libc === null || this.#verifier.refuse(ref.identity.pid) !== null
         ? null
@@ -117,11 +127,11 @@ class LocalHost implements Host {
   }
 
   /** Also for a process that is gone already: the answer comes after the call has returned. */
-  #pollExit(ref: ProcessRef, onExit: () => void): () => void {
+  #pollExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void {
     let timer: NodeJS.Timeout;
     const check = (): void => {
       this.#polls.delete(timer);
-      if (GONE.has(this.#verifier.verify(ref).verdict)) onExit();
+      if (GONE.has(this.#verifier.verify(ref).verdict)) onExit(null);
       else schedule(POLL_MS);
     };
     const schedule = (ms: number): void => {

@@ -1,6 +1,6 @@
-import { closeSync, fstatSync, statfsSync } from 'node:fs';
+import { closeSync, fstatSync, readFileSync, statfsSync } from 'node:fs';
 import { constants } from 'node:os';
-import type { Signal } from '../host.ts';
+import type { ExitStatus, Signal } from '../host.ts';
 import type { Libc } from './libc.ts';
 
 /** PID_FS_MAGIC of linux/magic.h. */
@@ -17,12 +17,15 @@ export type PidfdOpened =
 /** A kernel handle on one process: it never comes to mean another, whatever happens to the number. */
 export class Pidfd {
   readonly fd: number;
+  readonly #pid: number;
   readonly #libc: Libc;
   #open = true;
 
-  constructor(libc: Libc, fd: number) {
+  /** @param pid the number it was opened by */
+  constructor(libc: Libc, fd: number, pid: number) {
     this.#libc = libc;
     this.fd = fd;
+    this.#pid = pid;
   }
 
   /**
@@ -39,6 +42,18 @@ export class Pidfd {
     return this.#libc.hasExited(this.fd);
   }
 
+  /** How it ended, also of a process that is no child of ours; null while it lives, and where nothing tells. */
+  exitStatus(): ExitStatus | null {
+    const collected = this.#libc.pidfdWaitStatus(this.fd);
+    if (collected !== null) return decodeWaitStatus(collected);
+    if (!this.hasExited()) return null;
+    const waiting = zombieStatus(this.#pid);
+    // Collected while it was read: the number may have meant another process by then, the pidfd never does.
+    const since = this.#libc.pidfdWaitStatus(this.fd);
+    const status = since ?? waiting;
+    return status === null ? null : decodeWaitStatus(status);
+  }
+
   /** Null when sent, else the name of the error (`ESRCH` when it is gone). */
   send(signal: Signal): string | null {
     return this.#libc.pidfdSendSignal(this.fd, constants.signals[signal]);
@@ -51,10 +66,34 @@ export class Pidfd {
   }
 }
 
+/** As wait(2) packs it: the signal in the low seven bits, else the code in the byte above. */
+function decodeWaitStatus(status: number): ExitStatus {
+  const number = status & 0x7f;
+  if (number === 0) return { code: (status >> 8) & 0xff, signal: null };
+  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [`signal ${number}`];
+  return { code: null, signal: name };
+}
+
+/** `exit_code` of proc_pid_stat(5), the last field, of a process that waits to be collected. */
+function zombieStatus(pid: number): number | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .trimEnd()
+      .split(' ');
+    const status = Number(fields.at(-1));
+    return fields[0] === 'Z' && Number.isInteger(status) ? status : null;
+  } catch {
+    // Collected in the meantime; then the pidfd tells.
+    return null;
+  }
+}
+
 /** Opens a pidfd on whatever process has that PID now. The caller closes it. */
 export function openPidfd(libc: Libc, pid: number): PidfdOpened {
   const result = libc.pidfdOpen(pid);
-  if ('fd' in result) return { opened: true, pidfd: new Pidfd(libc, result.fd) };
+  if ('fd' in result) return { opened: true, pidfd: new Pidfd(libc, result.fd, pid) };
   switch (result.error) {
     case 'ESRCH':
       return { opened: false, reason: 'absent' };

@@ -5,7 +5,17 @@
 import type { Observation, Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
 import { judge } from '../../identity/judge.ts';
 import { refusePid } from '../../identity/refuse.ts';
-import type { HeldProcess, Host, Look, LookRequest, MachineLine, ProcessInfo, Spawned, SpawnRequest } from '../host.ts';
+import type {
+  ExitStatus,
+  HeldProcess,
+  Host,
+  Look,
+  LookRequest,
+  MachineLine,
+  ProcessInfo,
+  Spawned,
+  SpawnRequest,
+} from '../host.ts';
 import type { Recognise } from './collect.ts';
 import { pollExit, VerifyingHold } from './hold.ts';
 import { type Looker, reasonOf } from './looker.ts';
@@ -86,12 +96,12 @@ class PortableHost implements Host {
     return new VerifyingHold(ref, this);
   }
 
-  watchExit(ref: ProcessRef, onExit: () => void): () => void {
+  watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void {
     const watch = new AbortController();
     this.#watches.add(watch);
     void pollExit(() => this.verify(ref), WATCH_FOREVER_MS, watch.signal).then((exited) => {
       this.#watches.delete(watch);
-      if (exited && !watch.signal.aborted) onExit();
+      if (exited && !watch.signal.aborted) onExit(null);
     });
     return () => watch.abort();
   }

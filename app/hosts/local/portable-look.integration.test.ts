@@ -132,7 +132,7 @@ test('without procfs a process is verified, then signalled; a stranger and we ou
   });
   expect(isAlive(one.pid) && isAlive(stranger.pid)).toBe(true);
 
-  const told = new Promise<void>((resolve) => host.watchExit(ref, resolve));
+  const told = new Promise<void>((resolve) => host.watchExit(ref, () => resolve()));
   const real = await host.hold(ref);
   expect(await real.signal('SIGTERM')).toEqual({ sent: true });
   expect(await real.exited(5000)).toBe(true);

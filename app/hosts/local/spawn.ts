@@ -2,7 +2,7 @@ import { spawn as spawnChild } from 'node:child_process';
 import { closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ProcessRef } from '../../identity/identity.ts';
-import type { Spawned, SpawnRequest } from '../host.ts';
+import type { ExitStatus, Spawned, SpawnRequest } from '../host.ts';
 import type { Libc } from './libc.ts';
 
 /** The program could not be started; nothing of it runs. */
@@ -76,7 +76,7 @@ export async function spawnDetached(
       detached: true,
       stdio: ['ignore', log, log],
     });
-    const exit = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    const exit = new Promise<ExitStatus>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
     });
     const { pid } = child;
