@@ -2,6 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
+/** What a person can do about a file that cannot be written, by the system's word for the cause. */
+export function remedyFor(code: string): string {
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'Free some space on that disk, then try again.';
+  if (code === 'EROFS') return 'That disk is read-only: make it writable, then try again.';
+  return 'Make its folder writable for you, then try again.';
+}
+
 /** A file could not be written; what stood there before is still whole. */
 export class WriteFailed extends Error {
   override readonly name = 'WriteFailed';
@@ -9,11 +16,7 @@ export class WriteFailed extends Error {
   /** The system's word for the cause: `ENOSPC`, `EACCES`. */
   readonly code: string;
   constructor(path: string, code: string, cause: unknown) {
-    const remedy =
-      code === 'ENOSPC' || code === 'EDQUOT'
-        ? 'Free some space on that disk, then try again.'
-        : 'Make its folder writable for you, then try again.';
-    super(`${path} could not be written (${code}). ${remedy}`, { cause });
+    super(`${path} could not be written (${code}). ${remedyFor(code)}`, { cause });
     this.path = path;
     this.code = code;
   }

@@ -1,6 +1,8 @@
 /** Our own records on disk. Reading changes nothing; every write is atomic; nothing is ever deleted unread. */
 import { createHash } from 'node:crypto';
 import {
+  accessSync,
+  type BigIntStats,
   closeSync,
   constants,
   fstatSync,
@@ -12,7 +14,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { atomicWrite } from '../config/atomic-write.ts';
+import { atomicWrite, remedyFor } from '../config/atomic-write.ts';
 import { RECORD_LIMIT_BYTES, RECORD_VERSION, recordSchema, type ServerRecord, upgraded } from './schema.ts';
 
 /** A file in the records folder, parsed or with the reason why it is no record; `newer` ones are a later Rollcall's. */
@@ -42,8 +44,26 @@ export class RecordChanged extends Error {
   }
 }
 
+/** A record could not be moved aside or removed; it is where it was, with every byte. */
+export class RecordStuck extends Error {
+  override readonly name = 'RecordStuck';
+  readonly path: string;
+  /** The system's word for the cause: `EROFS`, `ENOSPC`. */
+  readonly code: string;
+  constructor(path: string, act: 'moved aside' | 'removed', code: string, cause: unknown) {
+    super(`The record ${path} could not be ${act} (${code}). ${remedyFor(code)}`, { cause });
+    this.path = path;
+    this.code = code;
+  }
+}
+
 function hashOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Stands for a file too large to be read whole: its beginning, and what changes when the rest of it does. */
+function hashOfHuge(beginning: Buffer, { size, mtimeNs, ino }: BigIntStats): string {
+  return createHash('sha256').update(beginning).update(`${size} ${mtimeNs} ${ino}`).digest('hex');
 }
 
 function code(error: unknown): string {
@@ -94,16 +114,16 @@ export class RecordStore {
       return { path, sha256: '', record: null, problem: `it could not be opened (${code(error)})`, newer: false };
     }
     try {
-      const stat = fstatSync(descriptor);
+      const stat = fstatSync(descriptor, { bigint: true });
       if (!stat.isFile()) return { path, sha256: '', record: null, problem: 'it is no regular file', newer: false };
       const buffer = Buffer.alloc(RECORD_LIMIT_BYTES + 1);
       const length = readSync(descriptor, buffer, 0, buffer.length, 0);
       const bytes = buffer.subarray(0, length);
-      const sha256 = hashOf(bytes);
       if (length > RECORD_LIMIT_BYTES) {
+        const sha256 = hashOfHuge(bytes, stat);
         return { path, sha256, record: null, problem: `it is larger than ${RECORD_LIMIT_BYTES} bytes`, newer: false };
       }
-      return { path, sha256, ...parseRecord(bytes.toString('utf8'), basename(path, '.json')) };
+      return { path, sha256: hashOf(bytes), ...parseRecord(bytes.toString('utf8'), basename(path, '.json')) };
     } catch (error) {
       return { path, sha256: '', record: null, problem: `it could not be read (${code(error)})`, newer: false };
     } finally {
@@ -118,12 +138,26 @@ export class RecordStore {
     return path;
   }
 
-  /** Removes the record of a server that is proved gone. Removing what is not there is a no-op. */
+  /**
+   * Removes the record of a server that is proved gone. Removing what is not there is a no-op.
+   *
+   * @throws RecordStuck
+   */
   remove(nonce: string): void {
     try {
       unlinkSync(this.pathOf(nonce));
     } catch (error) {
-      if (code(error) !== 'ENOENT') throw error;
+      if (code(error) !== 'ENOENT') throw new RecordStuck(this.pathOf(nonce), 'removed', code(error), error);
+    }
+  }
+
+  /** Why nothing can be written here, in a sentence; null when something can. */
+  trouble(): string | null {
+    try {
+      accessSync(this.folder, constants.W_OK);
+      return null;
+    } catch (error) {
+      return `${this.folder} cannot be written (${code(error)}). ${remedyFor(code(error))}`;
     }
   }
 
@@ -132,13 +166,18 @@ export class RecordStore {
    *
    * @returns where it is now
    * @throws RecordChanged when its bytes differ or it is gone
+   * @throws RecordStuck when it cannot be moved
    */
   setAside(path: string, sha256: string, now: number): string {
     const current = this.read(path);
     if (current === null || current.sha256 !== sha256) throw new RecordChanged(path);
-    mkdirSync(this.aside, { recursive: true, mode: 0o700 });
     const target = join(this.aside, `${new Date(now).toISOString().replace(/[:.]/gu, '-')}-${basename(path)}`);
-    renameSync(path, target);
+    try {
+      mkdirSync(this.aside, { recursive: true, mode: 0o700 });
+      renameSync(path, target);
+    } catch (error) {
+      throw new RecordStuck(path, 'moved aside', code(error), error);
+    }
     return target;
   }
 }

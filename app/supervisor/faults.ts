@@ -5,6 +5,7 @@ export interface Troubles {
   /** Why the last look failed; null when it did not. Likewise below. */
   readonly look: string | null;
   readonly audit: string | null;
+  readonly records: string | null;
   /** Something that nobody awaits: writing the memory down, following the settings. */
   readonly aside: string | null;
 }
@@ -13,12 +14,21 @@ function fault(id: string, title: string, detail: string): Alert {
   return { id, level: 'fault', title, detail, act: 'none', servers: [] };
 }
 
-export function faultsOf({ look, audit, aside }: Troubles): Alert[] {
+export function faultsOf({ look, audit, records, aside }: Troubles): Alert[] {
   return [
     ...(look === null ? [] : [fault('no-look', 'local could not be looked at', look)]),
     ...(audit === null
       ? []
       : [fault('audit', 'The audit cannot be written', `${audit} Until it can, nothing is signalled.`)]),
+    ...(records === null
+      ? []
+      : [
+          fault(
+            'records',
+            'Records cannot be kept',
+            `${records} Until then nothing can be started, and what happens here is not written down.`,
+          ),
+        ]),
     ...(aside === null ? [] : [fault('aside', 'Something went wrong on the side', aside)]),
   ];
 }

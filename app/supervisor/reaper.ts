@@ -1,6 +1,6 @@
 /** Reaping and stopping: consent, then the one teardown for each target, then what the person is told. */
 import type { Host, Look } from '../hosts/host.ts';
-import type { RecordStore } from '../records/store.ts';
+import { type RecordStore, RecordStuck } from '../records/store.ts';
 import type { ReapResult, Task } from '../roll/schema.ts';
 import { formatBytes, plural } from '../roll/words.ts';
 import type { Audit } from './audit.ts';
@@ -177,20 +177,30 @@ function begin(
     comeBackMs: act === 'reap' ? COME_BACK_MS : 0,
     progress,
   })
-    .then((result) => {
-      settle(target, result, consent, deps, act);
-      return result;
-    })
+    .then((result) => settle(target, result, consent, deps, act))
     .finally(() => deps.ending.delete(target.id));
   deps.ending.set(target.id, ending);
   return ending;
 }
 
-/** A server that is proved gone takes its record with it; what stays keeps it. */
-function settle(target: Target, result: EndResult, consent: Consent, deps: ReapDependencies, act: Task['act']): void {
+/** A server that is proved gone takes its record with it; what stays keeps it. A record that cannot go is no failed ending. */
+function settle(
+  target: Target,
+  ended: EndResult,
+  consent: Consent,
+  deps: ReapDependencies,
+  act: Task['act'],
+): EndResult {
   const record = target.type === 'server' ? target.server.record : null;
-  if (record !== null && (result.outcome === 'gone' || result.outcome === 'came-back'))
-    deps.store.remove(record.record.nonce);
+  let result = ended;
+  if (record !== null && (result.outcome === 'gone' || result.outcome === 'came-back')) {
+    try {
+      deps.store.remove(record.record.nonce);
+    } catch (error) {
+      if (!(error instanceof RecordStuck)) throw error;
+      result = { ...ended, message: `${ended.message} ${error.message}` };
+    }
+  }
   const good = result.outcome === 'gone';
   const event = act === 'reap' ? (good ? 'reaped' : 'reap-failed') : good ? 'stopped' : 'stop-failed';
   deps.audit.note({
@@ -202,6 +212,7 @@ function settle(target: Target, result: EndResult, consent: Consent, deps: ReapD
     subject: target.label,
     text: result.message,
   });
+  return result;
 }
 
 function endTargetOf(target: Target): EndTarget {

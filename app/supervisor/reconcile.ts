@@ -2,20 +2,42 @@
  * Putting the records in order before anything else happens: what is corrupt is moved aside, what a crash left half
  * written is completed from the process that carries its nonce. Done by the one writer only.
  */
+import { WriteFailed } from '../config/atomic-write.ts';
 import type { Host, Look } from '../hosts/host.ts';
 import { carrierOf, corruptEntry } from '../records/judge.ts';
-import { RecordChanged, type RecordFile, type RecordStore } from '../records/store.ts';
+import { RecordChanged, type RecordFile, type RecordStore, RecordStuck } from '../records/store.ts';
 import type { RecordEntry } from '../roll/schema.ts';
 import type { Audit } from './audit.ts';
+import { type LostDependencies, rebuildLost } from './lost-records.ts';
 import { refOf } from './members.ts';
 
-/** @returns entries of the files that were moved aside, for this run's list of records */
-export function setAsideCorrupt(
-  files: readonly RecordFile[],
-  store: RecordStore,
-  audit: Audit,
-  host: string,
-): RecordEntry[] {
+export interface Reconciled {
+  /** Entries of the files that were moved aside, for this run's list of records. */
+  readonly moved: readonly RecordEntry[];
+  /** Why something could not be written down, in a sentence; null when everything could. */
+  readonly trouble: string | null;
+}
+
+/**
+ * Puts the records in order for a writer that has just opened. A state folder that cannot be written hides nothing: the
+ * servers are shown all the same, with the reason why nothing can be kept.
+ */
+export async function reconcile(deps: LostDependencies, look: () => Promise<Look>): Promise<Reconciled> {
+  const { store, audit, host } = deps;
+  const moved = setAsideCorrupt(store.list(), store, audit, host.name);
+  try {
+    const seen = await look();
+    await bindCutOffStarts(store.list(), store, audit, seen, host);
+    await rebuildLost(seen, deps);
+    return { moved, trouble: store.trouble() };
+  } catch (error) {
+    if (!(error instanceof WriteFailed)) throw error;
+    return { moved, trouble: error.message };
+  }
+}
+
+/** @returns entries of the files that were moved aside */
+function setAsideCorrupt(files: readonly RecordFile[], store: RecordStore, audit: Audit, host: string): RecordEntry[] {
   const moved: RecordEntry[] = [];
   for (const file of files) {
     // What could not be read at all, or belongs to a later Rollcall, stays where it is and is shown.
@@ -31,8 +53,8 @@ export function setAsideCorrupt(
         keptBecause: 'It is out of the way already; delete the file when you no longer need it.',
       });
     } catch (error) {
-      if (!(error instanceof RecordChanged)) throw error;
-      // Somebody has just written it anew: the next look judges what it is now.
+      // Written anew just now: the next look judges what it is. Stuck: it stays listed, as what it is.
+      if (!(error instanceof RecordChanged || error instanceof RecordStuck)) throw error;
     }
   }
   return moved;
@@ -42,7 +64,7 @@ export function setAsideCorrupt(
  * A start that was cut off between spawn and record: the process that carries its nonce is bound, if there is one.
  * A live writer means that the start is still under way in another process, which the writer's lock rules out.
  */
-export async function bindCutOffStarts(
+async function bindCutOffStarts(
   files: readonly RecordFile[],
   store: RecordStore,
   audit: Audit,

@@ -19,7 +19,7 @@ import { tail } from './logs.ts';
 import { refOf } from './members.ts';
 import type { Memory } from './memory.ts';
 import { isUndecided, Observatory, type Sight } from './observatory.ts';
-import { bindCutOffStarts, setAsideCorrupt } from './reconcile.ts';
+import { reconcile } from './reconcile.ts';
 import type { SettingsSource } from './settings.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { leakedTargets, planOf, targetById } from './targets.ts';
@@ -66,6 +66,8 @@ export class Supervisor implements LocalCore {
   #trouble: string | null = null;
   #machine: MachineLine | null = null;
   #moved: RecordEntry[] = [];
+  /** Why records cannot be kept, as found when this process opened; null when they can. */
+  #recordsTrouble: string | null = null;
   #startable: Roll['startable'] = [];
   /** Servers already announced as leaked. */
   #leaked = new Set<string>();
@@ -123,10 +125,12 @@ export class Supervisor implements LocalCore {
 
   /** Reconciles (as a writer), takes the first look, and in `app` mode starts the loop. */
   async open(): Promise<void> {
-    const { mode, store, audit, host } = this.#parts;
+    const { mode, audit, paths } = this.#parts;
     if (mode !== 'read') {
-      this.#moved = setAsideCorrupt(store.list(), store, audit, host.name);
-      await bindCutOffStarts(store.list(), store, audit, await this.#observatory.look(), host);
+      const parts = { ...this.#parts, logsDir: paths.logsDir, pending: this.#pending };
+      const { moved, trouble } = await reconcile(parts, () => this.#observatory.look());
+      this.#moved = [...moved];
+      this.#recordsTrouble = trouble;
     }
     await this.refresh();
     if (mode === 'app') {
@@ -318,6 +322,7 @@ export class Supervisor implements LocalCore {
       faults: faultsOf({
         look: this.#trouble,
         audit: audit.trouble,
+        records: this.#recordsTrouble,
         aside: [...this.#asideTroubles.values()][0] ?? null,
       }),
       now: Date.now(),

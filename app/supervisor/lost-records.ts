@@ -1,0 +1,127 @@
+/**
+ * Servers of ours whose record is lost, by a torn disk or a hand that deleted it: the process carries the nonce of its
+ * start, and the log of that start proves that this state folder made it. The record is written anew.
+ */
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type Host, type Look, type ProcessInfo, ReadFailed } from '../hosts/host.ts';
+import { nonceOf } from '../records/judge.ts';
+import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
+import type { RecordStore } from '../records/store.ts';
+import type { ServerGroup } from '../servers/group.ts';
+import { redactArgv } from '../servers/redact.ts';
+import type { Audit } from './audit.ts';
+import { groupsOf } from './belongings.ts';
+import { isFinished, refOf } from './members.ts';
+
+export interface LostDependencies {
+  readonly store: RecordStore;
+  readonly audit: Audit;
+  readonly host: Host;
+  readonly logsDir: string;
+  /** Our own uid; null where there are none. */
+  readonly uid: number | null;
+  /** Nonces of starts under way in this process, whose records are being written. */
+  readonly pending: ReadonlySet<string>;
+}
+
+interface Lost {
+  readonly nonce: string;
+  readonly kind: string;
+  readonly logPath: string;
+  /** The server's processes, wrappers first. */
+  readonly chain: readonly ProcessInfo[];
+  readonly leader: ProcessInfo;
+}
+
+const isNonce = (text: string): boolean => z.uuid().safeParse(text).success;
+
+/**
+ * Writes a record for every living server of this look that has none although this state folder started it. A record
+ * that is there, whoever wrote it and whatever state it is in, is left alone; so is what a start under way will record.
+ *
+ * @returns the records that were written
+ * @throws WriteFailed when one cannot be
+ */
+export async function rebuildLost(look: Look, deps: LostDependencies): Promise<ServerRecord[]> {
+  const { store, audit, host } = deps;
+  const rebuilt: ServerRecord[] = [];
+  for (const { nonce, kind, logPath, chain, leader } of lostOf(look, deps)) {
+    // The look may be older than a stop or the end of a start: both are asked for once more.
+    if ((await host.verify(refOf(leader))).verdict !== 'same') continue;
+    const writer = await ourselves(host);
+    if (writer === null || deps.pending.has(nonce) || store.read(store.pathOf(nonce)) !== null) continue;
+    const listening = look.listening.find(({ pid }) => pid === leader.pid) ?? null;
+    const record: ServerRecord = {
+      version: RECORD_VERSION,
+      nonce,
+      kind,
+      state: 'bound',
+      directory: leader.cwd ?? '/',
+      writtenAt: new Date().toISOString(),
+      writer: refOf(writer),
+      port: null,
+      // Nobody knows any more what was asked for, and a server that stays can still be stopped.
+      keepRunning: true,
+      owner: null,
+      spawned: refOf(chain[0] ?? leader),
+      server: refOf(leader),
+      listening: listening === null ? null : { address: listening.address, port: listening.port },
+      command: [...redactArgv(leader.argv)],
+      logPath,
+      program: null,
+      planHash: null,
+      attempt: 0,
+      readyAt: null,
+    };
+    await store.write(record);
+    rebuilt.push(record);
+    const text = `${kind} in ${record.directory}, PID ${leader.pid}, was adopted: its record was lost and has been written anew`;
+    audit.note({ event: 'adopted', by: 'app', pid: leader.pid, identity: leader.identity, subject: kind, text });
+  }
+  return rebuilt;
+}
+
+/** The servers that may lack their record. What inherited a server's environment is recognised as none, or not as its kind. */
+function lostOf(look: Look, deps: LostDependencies): Lost[] {
+  const lost = new Map<string, Lost>();
+  for (const group of groupsOf(look)) {
+    const found = lostServer(look, group, deps);
+    // A second server of the nonce was started by the first, which began no later.
+    const first = found === null ? undefined : lost.get(found.nonce);
+    if (found !== null && (first === undefined || found.leader.startedAt < first.leader.startedAt)) {
+      lost.set(found.nonce, found);
+    }
+  }
+  return [...lost.values()];
+}
+
+function lostServer(look: Look, { leader: pid, pids, recognition }: ServerGroup, deps: LostDependencies): Lost | null {
+  const { kind } = recognition;
+  const leader = look.processes.get(pid);
+  if (leader === undefined || isFinished(leader)) return null;
+  if (deps.uid !== null && leader.uid !== deps.uid) return null;
+  // A number of another namespace could never be signalled from here, nor are its paths ours.
+  if (leader.ownPidNamespace !== null && leader.ownPidNamespace !== look.observer.pidNamespace) return null;
+  const nonce = nonceOf(leader, kind);
+  if (nonce === null || !isNonce(nonce) || deps.pending.has(nonce)) return null;
+  if (deps.store.read(deps.store.pathOf(nonce)) !== null) return null;
+  const logPath = join(deps.logsDir, `${kind}-${nonce}.log`);
+  if (lstatSync(logPath, { throwIfNoEntry: false })?.isFile() !== true) return null;
+  const chain = pids
+    .map((each) => look.processes.get(each))
+    .filter((info) => info !== undefined)
+    .filter((info) => nonceOf(info, kind) === nonce);
+  return { nonce, kind, logPath, chain, leader };
+}
+
+async function ourselves(host: Host): Promise<ProcessInfo | null> {
+  try {
+    return await host.inspect(process.pid);
+  } catch (error) {
+    if (!(error instanceof ReadFailed)) throw error;
+    // Without a writer to name there is no record; the next look tries again.
+    return null;
+  }
+}
