@@ -105,9 +105,25 @@ export function othersOf(groups: readonly ServerGroup[], leader: number | null):
   return ownPids(groups.filter((group) => group.leader !== leader));
 }
 
+/** Whether the look shows this very process, not merely somebody with its number. */
+export function isStill(look: Look, info: ProcessInfo): boolean {
+  const now = look.processes.get(info.pid);
+  return now !== undefined && now.startTime === info.startTime && now.identity.pidfdId === info.identity.pidfdId;
+}
+
+/**
+ * Whether a process carries the mark of this very root. When the root is gone and somebody else has its number, what
+ * started since may be that one's own child.
+ */
+function isMarkedBy(info: ProcessInfo, root: ProcessInfo, mark: MarkName, look: Look): boolean {
+  if (markedPid(info, mark, look) !== root.pid || !startedNoEarlier(info, root)) return false;
+  const holder = look.processes.get(root.pid);
+  return holder === undefined || isStill(look, root) || !startedNoEarlier(info, holder);
+}
+
 export interface BelongingsInput {
   readonly look: Look;
-  /** The server's own processes, wrappers first. */
+  /** The server's own processes, wrappers first. Those that the look no longer shows still count as who left a mark. */
   readonly roots: readonly ProcessInfo[];
   /** The process that does the work; what others merely inherited from it is no sign of its own. */
   readonly leader: ProcessInfo | null;
@@ -125,7 +141,8 @@ export interface BelongingsInput {
 export function belongingsOf(input: BelongingsInput): TreeNode[] {
   const { look, roots, leader, mark, others, uid } = input;
   const children = childrenOf(look);
-  const own = new Set(roots.map(({ pid }) => pid));
+  // A number that came round to somebody else is no root.
+  const own = new Set(roots.filter((root) => isStill(look, root)).map(({ pid }) => pid));
   const stop = (info: ProcessInfo): boolean => {
     if (own.has(info.pid)) return false;
     if (info.pid === process.pid || others.has(info.pid)) return true;
@@ -140,7 +157,7 @@ export function belongingsOf(input: BelongingsInput): TreeNode[] {
       !taken.has(info.pid) &&
       !self.has(info.pid) &&
       !isFinished(info) &&
-      roots.some((each) => markedPid(info, mark, look) === each.pid && startedNoEarlier(info, each)),
+      roots.some((root) => isMarkedBy(info, root, mark, look)),
   );
   const pids = new Set(marked.map(({ pid }) => pid));
   for (const top of marked.filter(({ ppid }) => !pids.has(ppid))) {

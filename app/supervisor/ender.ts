@@ -6,11 +6,11 @@
  * nothing new (DESIGN rules 4.6, 4.9, 4.10). No process group is ever signalled as a group.
  */
 import { type Host, type Look, LookFailed, type ProcessInfo } from '../hosts/host.ts';
-import type { Verdict, VerdictWord } from '../identity/identity.ts';
+import { identityKey, type Verdict, type VerdictWord } from '../identity/identity.ts';
 import { disposeServer } from '../servers/dispose.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
 import type { Audit } from './audit.ts';
-import { belongingsOf, groupsOf, othersOf } from './belongings.ts';
+import { belongingsOf, groupsOf, isStill, othersOf } from './belongings.ts';
 import { Members, memoryOf, nameOf, refusalSentence } from './members.ts';
 
 /** How long a swept child may take after SIGTERM, and after SIGKILL, in milliseconds. */
@@ -87,7 +87,7 @@ class Ending {
   /** Factor on every wait, so that the whole sequence fits the budget. */
   readonly #pace: number;
   /** Candidates before the first signal: whatever looks the same afterwards and is not among them came back. */
-  #before: ReadonlySet<number> = new Set();
+  #before: ReadonlySet<string> = new Set();
 
   constructor(target: EndTarget, deps: EndDependencies, members: Members) {
     this.#target = target;
@@ -120,7 +120,7 @@ class Ending {
     }
 
     const first = await this.#look();
-    this.#before = new Set(first.candidates.map(({ pid }) => pid));
+    this.#before = new Set(candidatesOf(first).map(({ identity }) => identityKey(identity)));
     await this.#extend(first);
     const snapshot = this.#members.all.map(({ info }) => info);
     const asked = await this.#dispose();
@@ -177,7 +177,8 @@ class Ending {
       roots: [...new Set([...known, ...this.#target.roots])],
       mark: this.#target.kind?.mark ?? null,
       leader,
-      others: othersOf(groupsOf(look), leader?.pid ?? null),
+      // A server that has the leader's number by now is another one.
+      others: othersOf(groupsOf(look), leader !== null && isStill(look, leader) ? leader.pid : null),
       uid: this.#deps.uid,
     });
     let added = 0;
@@ -270,11 +271,9 @@ class Ending {
   }
 
   #cameBack(look: Look): ProcessInfo | null {
-    const found = look.candidates
-      .map(({ pid }) => look.processes.get(pid))
-      .filter((info) => info !== undefined)
-      .find((info) => !this.#before.has(info.pid) && !this.#members.has(info) && this.#isSameCommand(info));
-    return found ?? null;
+    const isNew = (info: ProcessInfo): boolean =>
+      !this.#before.has(identityKey(info.identity)) && !this.#members.has(info);
+    return candidatesOf(look).find((info) => isNew(info) && this.#isSameCommand(info)) ?? null;
   }
 
   #isSameCommand(info: ProcessInfo): boolean {
@@ -295,7 +294,6 @@ class Ending {
   }
 }
 
-function isStill(look: Look, info: ProcessInfo): boolean {
-  const now = look.processes.get(info.pid);
-  return now !== undefined && now.startTime === info.startTime && now.identity.pidfdId === info.identity.pidfdId;
+function candidatesOf(look: Look): ProcessInfo[] {
+  return look.candidates.map(({ pid }) => look.processes.get(pid)).filter((info) => info !== undefined);
 }

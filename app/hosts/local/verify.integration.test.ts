@@ -15,17 +15,7 @@ import {
   temporaryFolder,
   until,
 } from './testing/processes.ts';
-
-/** Writes each signal it gets to a file, and keeps running. */
-const WITNESS = `
-import signal, sys, time
-out = open(sys.argv[1], 'a', buffering=1)
-for number in range(1, 65):
-    try: signal.signal(number, lambda n, frame: out.write(f'{n}\\n'))
-    except (OSError, ValueError): pass
-out.write('ready\\n')
-while True: time.sleep(60)
-`;
+import { WITNESS } from './testing/strangers.ts';
 
 const isRoot = process.getuid?.() === 0;
 

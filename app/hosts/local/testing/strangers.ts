@@ -1,0 +1,61 @@
+/** Innocent processes that must never feel a signal, put onto the very PID that somebody has recorded. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { endOrphanAfterTest, PYTHON, python, SPAWN_AT, startTicks, temporaryFolder, until } from './processes.ts';
+
+/** Writes each signal it gets to a file, and keeps running; SIGKILL and SIGSTOP show by its state alone. */
+export const WITNESS = `
+import signal, sys, time
+out = open(sys.argv[1], 'a', buffering=1)
+for number in range(1, 65):
+    try: signal.signal(number, lambda n, frame: out.write(f'{n}\\n'))
+    except (OSError, ValueError): pass
+out.write('ready\\n')
+while True: time.sleep(60)
+`;
+
+export interface Witness {
+  readonly pid: number;
+  /** Numbers of the signals that it got; `gone` when it is no longer there. */
+  felt(): readonly string[];
+}
+
+/**
+ * Starts a program with exactly this PID, as soon as the number is free. It is ended with the test.
+ *
+ * @returns null when it runs, else why this machine does not let a PID be chosen
+ */
+export async function occupy(pid: number, argv: readonly string[], cwd = '/'): Promise<string | null> {
+  await until(`PID ${pid} is free`, () => startTicks(pid) === null);
+  const spawner = python(
+    `${SPAWN_AT}
+import sys, time
+os.chdir(sys.argv[2])
+try: print(spawn_at(int(sys.argv[1]), sys.argv[3:]), flush=True)
+except OSError as error: print(error, flush=True)
+time.sleep(600)
+`,
+    [String(pid), cwd, ...argv],
+  );
+  const made = await spawner.line();
+  if (made !== String(pid)) return `this machine does not let a PID be chosen: ${made}`;
+  endOrphanAfterTest(pid);
+  return null;
+}
+
+/** A witness on exactly this PID; a text says why there can be none here. */
+export async function witnessAt(pid: number): Promise<Witness | string> {
+  const log = join(temporaryFolder(), 'signals');
+  writeFileSync(log, '');
+  const trouble = await occupy(pid, [PYTHON, '-c', WITNESS, log]);
+  if (trouble !== null) return trouble;
+  await until('the witness is ready', () => readFileSync(log, 'utf8') === 'ready\n');
+  const ticks = startTicks(pid);
+  return {
+    pid,
+    felt: () => {
+      const felt = readFileSync(log, 'utf8').split('\n').slice(1, -1);
+      return startTicks(pid) === ticks ? felt : [...felt, 'gone'];
+    },
+  };
+}

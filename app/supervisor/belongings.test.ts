@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import type { Look, ProcessInfo } from '../hosts/host.ts';
+import { belongingsOf } from './belongings.ts';
+
+const OBSERVER = { hostId: 'host', bootId: 'boot', pidNamespace: '1' };
+
+function process(pid: number, ticks: number, rest: Partial<ProcessInfo> = {}): ProcessInfo {
+  const startTime = `linux:${ticks}` as const;
+  return {
+    identity: { ...OBSERVER, pid, startTime, pidfdId: `${pid}-${ticks}` },
+    pid,
+    ppid: 1,
+    pgrp: pid,
+    session: pid,
+    tty: 0,
+    tpgid: -1,
+    state: 'S',
+    threads: 1,
+    startTime,
+    startedAt: ticks * 10,
+    ageMs: 0,
+    comm: 'opencode',
+    argv: ['opencode', 'serve'],
+    argvHash: 'a',
+    executable: null,
+    cwd: '/',
+    uid: 1000,
+    rssBytes: 0,
+    pssBytes: null,
+    cpuPercent: null,
+    ignoresHangup: false,
+    cgroup: null,
+    ownPidNamespace: '1',
+    marks: {},
+    ...rest,
+  };
+}
+
+function lookAt(...processes: readonly ProcessInfo[]): Look {
+  return {
+    observer: OBSERVER,
+    takenAt: 0,
+    tookMs: 0,
+    counted: processes.length,
+    processes: new Map(processes.map((info) => [info.pid, info])),
+    candidates: [],
+    listening: [],
+    clients: [],
+    outgoing: [],
+    socketsReadable: true,
+    ownCgroupIsContainer: false,
+    reapers: [],
+    gaps: [],
+  };
+}
+
+const marks = { OPENCODE_PID: '4711' };
+
+function pidsOf(look: Look, root: ProcessInfo): number[] {
+  const input = {
+    look,
+    roots: [root],
+    leader: root,
+    mark: 'OPENCODE_PID',
+    others: new Set<number>(),
+    uid: 1000,
+  } as const;
+  return belongingsOf(input).map(({ info }) => info.pid);
+}
+
+test('what descends from a server, and what carries its mark, belongs to it', () => {
+  const server = process(4711, 100);
+  const look = lookAt(server, process(5, 110, { ppid: 4711 }), process(6, 120, { marks, argv: ['sleep'] }));
+  expect(pidsOf(look, server)).toEqual([4711, 5, 6]);
+});
+
+test('C1 whoever has a dead server’s number by now, and its children, belong to nobody but themselves', () => {
+  const server = process(4711, 100);
+  const stranger = process(4711, 200, { argv: ['postgres'] });
+  const look = lookAt(stranger, process(5, 210, { ppid: 4711 }), process(6, 220, { marks, argv: ['sleep'] }));
+  expect(pidsOf(look, server)).toEqual([]);
+});
+
+test('C1 what the dead one left behind is still its own, since it started before the number came round', () => {
+  const server = process(4711, 100);
+  const look = lookAt(process(4711, 200), process(6, 150, { marks, argv: ['sleep'] }), process(7, 200, { marks }));
+  expect(pidsOf(look, server)).toEqual([6]);
+});
