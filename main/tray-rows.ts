@@ -92,7 +92,7 @@ export function serverLines(roll: Roll, servers: readonly Server[]): readonly st
 
 /** `codex stdio` is a name in the list, where a column tells it; the menu has `codex, Zed’s`. */
 function serverName(server: Server): string {
-  return server.listening.length === 0 ? server.kind : serverLabel(server);
+  return server.listening.length === 0 && server.duplicates <= 1 ? server.kind : serverLabel(server);
 }
 
 function serverItems(roll: Roll, server: Server): readonly TrayItem[] {

@@ -89,10 +89,9 @@ function hostLines(
 }
 
 function serverCells(server: Server, options: RenderOptions): string[] {
-  const count = server.duplicates > 1 ? ` × ${server.duplicates}` : '';
   return [
     `${standingSign(server.standing)} ${standingWord(server.standing)}`,
-    printable(`${serverLabel(server)}${count}`),
+    printable(serverLabel(server)),
     String(server.pid),
     server.owner === null
       ? NOTHING

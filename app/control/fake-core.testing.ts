@@ -57,6 +57,7 @@ export function fakeServer(pid: number, standing: Standing, over: Partial<Server
     executable: '/usr/bin/opencode',
     ownUid: true,
     duplicates: 1,
+    keeps: null,
     growing: null,
     supervised: null,
     reap: standing === 'leaked' ? { allowed: 'yes' } : { allowed: 'confirm', why: `It is ${standing}.` },

@@ -71,6 +71,14 @@ export interface Client {
   readonly peerAddress: string;
 }
 
+/** A Unix socket that a process of interest listens on. */
+export interface UnixListening {
+  readonly pid: number;
+  readonly path: string;
+  /** Connections to it; the processes at their other ends cannot be told. */
+  readonly connections: number;
+}
+
 /** An established connection that a server itself opened, a model request for example. */
 export interface Outgoing {
   readonly pid: number;
@@ -107,6 +115,8 @@ export interface Look {
   readonly listening: readonly Listening[];
   readonly clients: readonly Client[];
   readonly outgoing: readonly Outgoing[];
+  /** Null where the table of Unix sockets could not be read, or the platform has none to read. */
+  readonly unixSockets: readonly UnixListening[] | null;
   /** Sockets could not be read at all: "no client" is then unknown, not proved. */
   readonly socketsReadable: boolean;
   /** The observer itself runs in a container, so a container cgroup says nothing about others. */

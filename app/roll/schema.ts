@@ -118,8 +118,10 @@ export const serverSchema = z.strictObject({
   executable: z.string().nullable(),
   /** A server of another uid is shown and never signalled. */
   ownUid: z.boolean(),
-  /** Helpers of one session collapse to a row; how many processes it stands for. */
+  /** Copies of one session are one row: how many it stands for. */
   duplicates: count,
+  /** The newest copy of the session, which stays when the row is reaped; null for a row of one. */
+  keeps: z.strictObject({ pid: count, memoryBytes: bytes }).nullable(),
   /** Memory or children grew over the last hour; the sentence for the tag's tooltip. */
   growing: z.string().nullable(),
   supervised: z

@@ -86,12 +86,14 @@ test('servers are named as their rows are', () => {
     kind: 'opencode',
     host: 'local',
     transport: 'tcp',
+    duplicates: 1,
     listening: [{ address: '127.0.0.1', port: 34801 }],
   } as const;
   expect(words.rowName({ ...server, listening: [...server.listening] })).toBe('opencode :34801 on local');
-  expect(words.serverLabel({ kind: 'codex', transport: 'stdio', listening: [] })).toBe('codex stdio');
-  expect(words.serverLabel({ kind: 'codex', transport: 'socket', listening: [] })).toBe('codex socket');
-  expect(words.serverLabel({ kind: 't3', transport: 'tcp', listening: [] })).toBe('t3');
+  expect(words.serverLabel({ kind: 'codex', transport: 'stdio', listening: [], duplicates: 1 })).toBe('codex stdio');
+  expect(words.serverLabel({ kind: 'codex', transport: 'socket', listening: [], duplicates: 1 })).toBe('codex socket');
+  expect(words.serverLabel({ kind: 't3', transport: 'tcp', listening: [], duplicates: 1 })).toBe('t3');
+  expect(words.serverLabel({ kind: 'claude', transport: 'stdio', listening: [], duplicates: 12 })).toBe('claude ×12');
 });
 
 test('counts and lists read as English', () => {

@@ -147,16 +147,17 @@ export function listed(items: readonly string[]): string {
   return before.length === 0 ? last : `${before.join(', ')} and ${last}`;
 }
 
-type Named = Pick<Server, 'kind' | 'listening' | 'transport'>;
+type Named = Pick<Server, 'kind' | 'listening' | 'transport' | 'duplicates'>;
 
-/** What follows the kind in a server's name: `:34801`, `stdio`, `socket`; empty for one that does not listen yet. */
+/** What follows the kind in a server's name: `:34801`, `stdio`, `socket`, `×12` for copies; empty for one that does not listen yet. */
 export function serverPlace(server: Named): string {
+  if (server.duplicates > 1) return `×${server.duplicates}`;
   const port = server.listening[0]?.port;
   if (port !== undefined) return `:${port}`;
   return server.transport === 'tcp' ? '' : server.transport;
 }
 
-/** `opencode :34801`, `codex stdio`, `codex socket`. */
+/** `opencode :34801`, `codex stdio`, `codex socket`, `claude ×12`. */
 export function serverLabel(server: Named): string {
   const place = serverPlace(server);
   return place === '' ? server.kind : `${server.kind} ${place}`;
@@ -234,6 +235,11 @@ export interface LeakedTotals {
   readonly outOfReach: number;
 }
 
+/** What reaping a row would free, in bytes: of copies, all but what stays. */
+export function reapedBytes({ memoryBytes, keeps }: Pick<Server, 'memoryBytes' | 'keeps'>): number {
+  return memoryBytes - (keeps?.memoryBytes ?? 0);
+}
+
 /** Sums up what the one click would reap in a roll, or on one host of it: what is leaked and may be reaped unasked. */
 export function leakedTotals(roll: Pick<Roll, 'servers' | 'leftovers'>, host?: string): LeakedTotals {
   const here = (row: { readonly host: string }): boolean => host === undefined || row.host === host;
@@ -244,7 +250,7 @@ export function leakedTotals(roll: Pick<Roll, 'servers' | 'leftovers'>, host?: s
     servers: servers.length,
     leftovers: leftovers.length,
     memoryBytes:
-      servers.reduce((sum, server) => sum + server.memoryBytes, 0) +
+      servers.reduce((sum, server) => sum + reapedBytes(server), 0) +
       leftovers.reduce((sum, leftover) => sum + leftover.rssBytes, 0),
     ids: [...servers.map((server) => server.id), ...leftovers.map((leftover) => leftover.id)],
     outOfReach: leaked.length - servers.length,

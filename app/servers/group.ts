@@ -139,7 +139,9 @@ function nest(
       const other = groupOf.get(pid);
       if (other !== undefined && other !== leader) enclosing.push(other);
     }
-    const host = recognition.helper ? enclosing.find((other) => recognised.get(other)?.helper === false) : undefined;
+    // A session is what a person looks for, so each has a row of its own, whoever carries it.
+    const nests = recognition.helper && recognition.subject === null;
+    const host = nests ? enclosing.find((other) => recognised.get(other)?.helper === false) : undefined;
     const within = host ?? enclosing[0] ?? null;
     const group: ServerGroup = { leader, pids: chain, recognition, within, helpers: [] };
     if (host === undefined) listed.push(group);

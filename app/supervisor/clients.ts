@@ -1,5 +1,5 @@
 /** Who is connected to a server. Pure. */
-import type { Look } from '../hosts/host.ts';
+import type { Look, UnixListening } from '../hosts/host.ts';
 import type { Server } from '../roll/schema.ts';
 import { plural } from '../roll/words.ts';
 import { nameOf } from './members.ts';
@@ -28,19 +28,23 @@ export function clientsOf(look: Look, ports: readonly number[], tree: ReadonlySe
   return [...rows.values()].sort((a, b) => b.connections - a.connections);
 }
 
-export function clientFact(
-  clients: readonly ClientRow[] | null,
-  ports: readonly number[],
-  transport: Server['transport'],
-  gap: string | null,
-): ClientFact {
+export interface ConnectionFacts {
+  readonly clients: readonly ClientRow[] | null;
+  readonly ports: readonly number[];
+  readonly transport: Server['transport'];
+  /** Its own Unix sockets; null where they could not be read. */
+  readonly unix: readonly UnixListening[] | null;
+  /** What of its processes could not be read; null when all could. */
+  readonly gap: string | null;
+}
+
+export function clientFact({ clients, ports, transport, unix, gap }: ConnectionFacts): ClientFact {
   // Descriptors that cannot be read may hold a listening socket or a client: then nothing is proved.
   if (gap !== null && (clients === null || clients.length === 0)) {
     return { state: 'unknown', why: `its connections could not be told: ${gap}` };
   }
   if (ports.length === 0) {
-    // Connections to a Unix socket cannot be told from outside, so they are no proof either way.
-    if (transport === 'socket') return { state: 'unknown', why: 'who is connected to its socket cannot be seen' };
+    if (transport === 'socket') return unixFact(unix);
     return transport === 'stdio' ? { state: 'not-applicable' } : { state: 'none', fact: 'it listens on no port' };
   }
   if (clients === null) return { state: 'unknown', why: 'its connections could not be read' };
@@ -49,4 +53,14 @@ export function clientFact(
   if (first === undefined) return { state: 'none', fact: `no client connected to ${named}` };
   const count = clients.reduce((sum, { connections }) => sum + connections, 0);
   return { state: 'some', count, fact: `${first.label} is connected to ${named} (${plural(count, 'connection')})` };
+}
+
+function unixFact(unix: readonly UnixListening[] | null): ClientFact {
+  if (unix === null) return { state: 'unknown', why: 'who is connected to its socket cannot be seen' };
+  const [first] = unix;
+  if (first === undefined) return { state: 'none', fact: 'it listens on no socket' };
+  const count = unix.reduce((sum, { connections }) => sum + connections, 0);
+  if (count === 0) return { state: 'none', fact: `no client connected to ${first.path}` };
+  const used = unix.find(({ connections }) => connections > 0) ?? first;
+  return { state: 'some', count, fact: `${plural(count, 'client')} connected to ${used.path}` };
 }

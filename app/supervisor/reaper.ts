@@ -223,7 +223,7 @@ function endTargetOf(target: Target): EndTarget {
   const asks = server.row.health === 'ok' || server.row.health === 'unresponsive';
   return {
     label: target.label,
-    roots: server.roots,
+    roots: server.surplus.length === 0 ? server.roots : server.surplus.flatMap(({ roots }) => roots),
     kind: server.kind,
     endpoint: asks ? server.endpoint : null,
     ports: [...new Set(server.row.listening.map(({ port }) => port))],

@@ -8,6 +8,7 @@ import type { Endpoint, Kind } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
 import { belongingsOf, groupsOf, othersOf } from './belongings.ts';
 import { clientFact, clientsOf } from './clients.ts';
+import { carriedFact, collapseCopies } from './copies.ts';
 import { idOf } from './ids.ts';
 import { memoryOf } from './members.ts';
 import type { Memory } from './memory.ts';
@@ -16,7 +17,7 @@ import { type PermissionFacts, reapPermission, stopPermission } from './permissi
 import type { Probes } from './probes.ts';
 import { processRows } from './process-rows.ts';
 import { busyFact, detachedFact, endpointOf, noteOwner, ownerFact } from './server-facts.ts';
-import { duplicatesOf, healthWords, ownerRow, sumOrNull } from './server-words.ts';
+import { healthWords, ownerRow, sumOrNull } from './server-words.ts';
 import { serviceFact } from './service.ts';
 import { judgeStanding } from './standing.ts';
 
@@ -46,6 +47,10 @@ export interface JudgedServer {
   readonly kind: Kind | null;
   readonly endpoint: Endpoint | null;
   readonly record: LiveRecord | null;
+  /** Id of the session it carries in a process of its own; null for a server of any other kind. */
+  readonly session: string | null;
+  /** Copies of the session that reaping this row ends: all but the newest. Empty where the row is one server. */
+  readonly surplus: readonly JudgedServer[];
 }
 
 /** Servers that a record of ours verifies although nothing recognises them any more (a custom kind was removed). */
@@ -75,10 +80,11 @@ export function buildRoster(input: RosterInput): JudgedServer[] {
   const labels = new Map(
     groups.flatMap((group) => group.pids.map((pid) => [pid, placeOf(input.look, group)] as const)),
   );
-  return groups.flatMap((group) => {
+  const judged = groups.flatMap((group) => {
     const leader = input.look.processes.get(group.leader);
     return leader === undefined ? [] : [judgeServer(input, group, leader, groups, labels)];
   });
+  return collapseCopies(judged);
 }
 
 function placeOf(look: Look, group: ServerGroup): string {
@@ -112,10 +118,14 @@ function judgeServer(
   const search = findOwner(group.pids[0] ?? leader.pid, look, memory.of(key).owner, (pid) => labels.get(pid) ?? null);
   noteOwner(memory, key, search, now);
   const clients = clientsOf(look, ports, treePids);
+  const { transport } = group.recognition;
+  const unix = look.unixSockets?.filter(({ pid }) => own.has(pid)) ?? null;
+  const client =
+    carriedFact(group.leader, groups) ?? clientFact({ clients, ports, transport, unix, gap: gapOf(look, group.pids) });
   const health = endpoint === null ? null : input.probes.health(leader.identity);
   memory.cpu(key, leader.cpuPercent, input.lookedAt);
   const busy = busyFact({ look, kind, leader, roots, below, health, probes: input.probes, memory, now });
-  if ((clients !== null && clients.length > 0) || busy.busy === true) memory.sign(key, now);
+  if (client.state === 'some' || busy.busy === true) memory.sign(key, now);
   const memoryBytes = tree.reduce((sum, { info }) => sum + memoryOf(info), 0);
   memory.sample(key, memoryBytes, below.length, now);
 
@@ -126,7 +136,7 @@ function judgeServer(
     service,
     owner: ownerFact(search, leader, group.recognition.kind, record),
     detached: detachedFact(leader),
-    client: clientFact(clients, ports, group.recognition.transport, gapOf(look, group.pids)),
+    client,
     busy,
     // A server that was never seen with anybody has been alone since its start, as far as can be told.
     aloneSince: memory.of(key).lastSignAt ?? now - leader.ageMs,
@@ -157,7 +167,7 @@ function judgeServer(
     checks: [...judgement.checks],
     ...healthWords(health, record, listening.length > 0),
     listening,
-    transport: group.recognition.transport,
+    transport,
     url: endpoint === null ? null : (kind?.pageUrl(endpoint.address, endpoint.port) ?? null),
     clients,
     busy: busyWord,
@@ -172,7 +182,8 @@ function judgeServer(
     command: [...redactArgv(leader.argv)],
     executable: leader.executable?.path ?? null,
     ownUid,
-    duplicates: duplicatesOf(group, groups),
+    duplicates: 1,
+    keeps: null,
     growing: memory.growth(key, memoryBytes, below.length, now),
     supervised:
       record === null
@@ -187,7 +198,8 @@ function judgeServer(
     stop: stopPermission(permission),
     restart: stopPermission(permission),
   };
-  return { row, key, roots, leader, owner: search.process, kind, endpoint, record };
+  const session = group.recognition.subject;
+  return { row, key, roots, leader, owner: search.process, kind, endpoint, record, session, surplus: [] };
 }
 
 /** What could not be read of a server's own processes; null when all could. */

@@ -1,7 +1,6 @@
 /** The parts of a server's row that are words. Pure. */
 import type { LiveRecord } from '../records/judge.ts';
 import type { Server } from '../roll/schema.ts';
-import type { ServerGroup } from '../servers/group.ts';
 import type { Health } from '../servers/kind.ts';
 import type { OwnerSearch } from './owner.ts';
 
@@ -44,13 +43,6 @@ export function ownerRow(search: OwnerSearch, record: LiveRecord | null, unit: s
   if (fact.state === 'unknown' || fact.label === null) return null;
   const endedAt = fact.endedAt === null ? null : new Date(fact.endedAt).toISOString();
   return { label: fact.label, pid: fact.pid, alive: false, endedAt };
-}
-
-/** How many processes carry the same session. */
-export function duplicatesOf(group: ServerGroup, groups: readonly ServerGroup[]): number {
-  const { kind, subject } = group.recognition;
-  if (subject === null) return 1;
-  return groups.filter(({ recognition }) => recognition.kind === kind && recognition.subject === subject).length;
 }
 
 /** Sum of what is known; null when nothing is. */

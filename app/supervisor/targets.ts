@@ -1,7 +1,7 @@
 /** Which rows a reap is about, what it would do to them, and whether it may. Pure. */
 import type { Plan } from '../roll/commands.ts';
 import type { Permission, Server } from '../roll/schema.ts';
-import { leftoverName, plural, rowName } from '../roll/words.ts';
+import { leftoverName, plural, reapedBytes, rowName } from '../roll/words.ts';
 import type { JudgedLeftover } from './leftovers.ts';
 import type { JudgedServer } from './roster.ts';
 
@@ -15,7 +15,10 @@ export interface Judged {
 }
 
 export function serverTarget(server: JudgedServer): Target {
-  return { type: 'server', id: server.row.id, label: rowName(server.row), server };
+  // Of copies, what is named is what ends.
+  const { row, surplus } = server;
+  const label = rowName(surplus.length === 0 ? row : { ...row, duplicates: surplus.length });
+  return { type: 'server', id: row.id, label, server };
 }
 
 export function leftoverTarget(leftover: JudgedLeftover): Target {
@@ -55,21 +58,28 @@ export function consentMissing(permission: Permission, confirmed: boolean, force
   }
 }
 
-function consequences(row: Server): string[] {
+function consequences(server: JudgedServer): string[] {
+  const { row } = server;
   const lost = (row.clients ?? []).map(
     ({ label, connections }) => `${label}, loses its ${plural(connections, 'connection')}`,
   );
-  const children = row.processes.filter(({ role }) => role === 'child').length;
+  const children = endedRows(server).filter(({ role }) => role === 'child').length;
   return [
     ...(row.busy === 'busy' ? [`Work is interrupted: ${row.busySign}`] : []),
     ...lost,
     ...(children > 0 ? [`${plural(children, 'child process', 'child processes')} end with it`] : []),
+    ...(row.keeps === null ? [] : [`PID ${row.keeps.pid}, the newest copy of the session, stays`]),
     ...(row.owner?.alive === true && row.supervised === null ? [`${row.owner.label} loses its server`] : []),
   ];
 }
 
+/** The processes that a reap of a server's row ends. */
+function endedRows({ row, surplus }: JudgedServer): Server['processes'] {
+  return surplus.length === 0 ? row.processes : surplus.flatMap((copy) => copy.row.processes);
+}
+
 function stepsOf(target: Target): Plan['rows'][number]['steps'] {
-  const rows = target.type === 'server' ? target.server.row.processes : target.leftover.row.processes;
+  const rows = target.type === 'server' ? endedRows(target.server) : target.leftover.row.processes;
   const ending = target.type === 'server' ? (target.server.kind?.ending ?? []) : [];
   const disposes =
     target.type === 'server' && target.server.endpoint !== null && ending.some(({ step }) => step === 'dispose');
@@ -100,10 +110,10 @@ export function planOf(targets: readonly Target[]): Plan {
       host: row.host,
       standing: target.type === 'server' ? target.server.row.standing : ('leftover' as const),
       ownerLabel: target.type === 'server' ? (target.server.row.owner?.label ?? null) : null,
-      memoryBytes: target.type === 'server' ? target.server.row.memoryBytes : target.leftover.row.rssBytes,
+      memoryBytes: target.type === 'server' ? reapedBytes(target.server.row) : target.leftover.row.rssBytes,
       refusal: permission.allowed === 'force' || permission.allowed === 'no' ? permission.why : null,
       needsForce: permission.allowed === 'force',
-      consequences: target.type === 'server' ? consequences(target.server.row) : [],
+      consequences: target.type === 'server' ? consequences(target.server) : [],
       steps: stepsOf(target),
     };
   });

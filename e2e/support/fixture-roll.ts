@@ -37,6 +37,7 @@ export function server(pid: number, standing: Standing, over: Partial<Server> = 
     executable: '/usr/bin/opencode',
     ownUid: true,
     duplicates: 1,
+    keeps: null,
     growing: null,
     supervised:
       standing === 'supervised'

@@ -64,7 +64,6 @@ export const ServerCells = memo(function ServerCells({ server, phase, gone, age,
       <div className="what" {...CELL}>
         <span className="clip kind">{server.kind}</span>
         {place === '' ? null : <span className={place.startsWith(':') ? 'port' : 'port faint'}>{place}</span>}
-        {server.duplicates > 1 ? <span className="port faint">× {server.duplicates}</span> : null}
         {tag === null ? null : (
           <span className="tag" title={tag.why}>
             <Glyph name="fault" />

@@ -134,6 +134,7 @@ function server(brief: Brief): Server {
     executable: `/usr/local/bin/${brief.kind}`,
     ownUid: true,
     duplicates: 1,
+    keeps: null,
     growing: null,
     supervised:
       brief.standing === 'supervised'

@@ -118,6 +118,7 @@ export class Collector {
       listening: sockets.listening,
       clients: sockets.clients,
       outgoing: sockets.outgoing,
+      unixSockets: sockets.unix,
       socketsReadable: sockets.readable,
       ownCgroupIsContainer: this.#inContainer(),
       reapers: [...processes.values()].filter(isReaper).map(({ pid }) => pid),

@@ -1,11 +1,14 @@
-import type { Client, Gap, Listening, Outgoing } from '../host.ts';
+import type { Client, Gap, Listening, Outgoing, UnixListening } from '../host.ts';
 import type { ProcReader } from './procfs/read.ts';
 import { parseTcpTable, type TcpSocket } from './procfs/sockets.ts';
+import { parseUnixTable } from './procfs/unix-sockets.ts';
 
 export interface Connections {
   readonly listening: readonly Listening[];
   readonly clients: readonly Client[];
   readonly outgoing: readonly Outgoing[];
+  /** Null when the table could not be read. */
+  readonly unix: readonly UnixListening[] | null;
   readonly readable: boolean;
   readonly gaps: readonly Gap[];
 }
@@ -50,10 +53,14 @@ export class ConnectionReader {
         if (inodes.value.size > 0) sockets.set(pid, inodes.value);
       } else if (inodes.reason !== 'vanished') gaps.push({ pid, why: inodes.why });
     }
-    const result = { listening: [], clients: [], outgoing: [], readable: true, gaps };
-    if (sockets.size === 0) return result;
-    const merged: { listening: Listening[]; clients: Client[]; outgoing: Outgoing[]; readable: boolean; gaps: Gap[] } =
-      result;
+    const merged: {
+      listening: Listening[];
+      clients: Client[];
+      outgoing: Outgoing[];
+      unix: UnixListening[] | null;
+      readable: boolean;
+      gaps: Gap[];
+    } = { listening: [], clients: [], outgoing: [], unix: [], readable: true, gaps };
     for (const [network, members] of this.#byNetwork(sockets.keys())) {
       const table = this.#table(network);
       if (table === null) {
@@ -64,6 +71,8 @@ export class ConnectionReader {
       merged.listening.push(...part.listening);
       merged.clients.push(...part.clients);
       merged.outgoing.push(...part.outgoing);
+      const unix = this.#unixListening(network, members, sockets);
+      merged.unix = unix === null || merged.unix === null ? null : [...merged.unix, ...unix];
     }
     return merged;
   }
@@ -120,6 +129,26 @@ export class ConnectionReader {
     if (!ipv4.ok) return null;
     // A kernel without IPv6 has no second table.
     return [...parseTcpTable(ipv4.value), ...(ipv6.ok ? parseTcpTable(ipv6.value) : [])];
+  }
+
+  /** The Unix sockets that these processes listen on. A connection carries the name of the listener it went to. */
+  #unixListening(
+    network: string,
+    members: readonly number[],
+    sockets: ReadonlyMap<number, ReadonlySet<string>>,
+  ): UnixListening[] | null {
+    const text = this.#reader.global(`${network}net/unix`);
+    if (!text.ok) return null;
+    const table = parseUnixTable(text.value);
+    const connections = new Map<string, number>();
+    for (const { state, path } of table) {
+      if (state === 'connected') connections.set(path, (connections.get(path) ?? 0) + 1);
+    }
+    return table.flatMap(({ state, path, inode }) => {
+      if (state !== 'listen') return [];
+      const held = members.filter((pid) => sockets.get(pid)?.has(inode) === true);
+      return held.map((pid) => ({ pid, path, connections: connections.get(path) ?? 0 }));
+    });
   }
 
   #attribute(

@@ -169,6 +169,7 @@ function assemble(
     candidates,
     ...sockets,
     outgoing: [],
+    unixSockets: null,
     socketsReadable: connections !== null,
     ownCgroupIsContainer: false,
     reapers: [...processes.values()].filter((info) => isReaper(info)).map(({ pid }) => pid),
