@@ -47,6 +47,7 @@ function lookAt(...processes: readonly ProcessInfo[]): Look {
     listening: [],
     clients: [],
     outgoing: [],
+    unixSockets: [],
     socketsReadable: true,
     ownCgroupIsContainer: false,
     reapers: [],
