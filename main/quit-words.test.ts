@@ -4,7 +4,9 @@ import { quitAsks, quitLabel, quitPlan, quitQuestion } from './quit-words.ts';
 
 const ours = (pid: number, over: Parameters<typeof server>[2] = {}) => server(pid, 'supervised', over);
 const kept = (pid: number) =>
-  ours(pid, { supervised: { recordPath: '/r', keepRunning: true, logPath: null, nonceSeen: true } });
+  ours(pid, {
+    supervised: { recordPath: '/r', keepRunning: true, logPath: null, nonceSeen: true, state: 'ready', outdated: null },
+  });
 const leaving = { ...roll().settings, stopLocalServers: false };
 
 test('local servers stop with the app, except those that are kept running', () => {

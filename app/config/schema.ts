@@ -17,6 +17,13 @@ export interface Config {
     /** Servers that are not marked "keep running" stop with the app. */
     readonly stopLocalServers: boolean;
   };
+  /** What happens to a server of ours that crashes. */
+  readonly restart: {
+    /** `failure`: it is started again; `never`: only when a person asks. */
+    readonly when: 'failure' | 'never';
+    /** Restarts in a row before it is given up. */
+    readonly attempts: number;
+  };
   readonly look: {
     /** Time between two looks, in seconds. */
     readonly intervalSeconds: number;
@@ -30,6 +37,7 @@ export const DEFAULTS: Config = {
   leak: { graceSeconds: 120 },
   reap: { ask: 'others' },
   quit: { stopLocalServers: true },
+  restart: { when: 'failure', attempts: 5 },
   look: { intervalSeconds: 2 },
   kinds: [],
   start: {},
@@ -50,6 +58,12 @@ export const LEAVES: readonly Leaf[] = [
   },
   { path: ['reap', 'ask'], schema: z.enum(['others', 'always']), mustBe: '"others" or "always"' },
   { path: ['quit', 'stopLocalServers'], schema: z.boolean(), mustBe: 'true or false' },
+  { path: ['restart', 'when'], schema: z.enum(['failure', 'never']), mustBe: '"failure" or "never"' },
+  {
+    path: ['restart', 'attempts'],
+    schema: z.int().min(1).max(20),
+    mustBe: 'a whole number from 1 to 20',
+  },
   { path: ['look', 'intervalSeconds'], schema: z.number().min(0.5).max(3600), mustBe: 'a number from 0.5 to 3600' },
 ];
 

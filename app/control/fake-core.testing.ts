@@ -110,6 +110,7 @@ export function fakeRoll(version: number, over: Partial<Roll> = {}): Roll {
     ],
     servers: [fakeServer(4711, 'leaked')],
     leftovers: [],
+    ended: [],
     records: [],
     sessions: [],
     alerts: [],

@@ -32,6 +32,10 @@ export const commandSchema = z.discriminatedUnion('command', [
   /** Move a stale record aside, only if it still has these bytes. */
   z.strictObject({ command: z.literal('clear'), path: z.string().min(1).max(4096), sha256: z.string() }),
   z.strictObject({ command: z.literal('keep-running'), server: idSchema, keepRunning: z.boolean() }),
+  /** Start a server that ended unasked again, now. */
+  z.strictObject({ command: z.literal('start-again'), nonce: z.uuid() }),
+  /** Take a server that ended unasked off the list: it is not started again, and its record goes. */
+  z.strictObject({ command: z.literal('forget'), nonce: z.uuid() }),
   /** Forget a finished task's progress. */
   z.strictObject({ command: z.literal('dismiss'), task: z.string() }),
 ]);

@@ -12,6 +12,20 @@ export const STANDINGS = ['supervised', 'service', 'owned', 'detached', 'suspect
 export const standingSchema = z.enum(STANDINGS);
 export type Standing = z.infer<typeof standingSchema>;
 
+/** States of a server that Rollcall started; `app/supervisor/lifecycle.ts` says what they mean. */
+export const LIFE_STATES = [
+  'planned',
+  'starting',
+  'ready',
+  'unresponsive',
+  'stopping',
+  'stopped',
+  'failed',
+  'lost',
+] as const;
+export const lifeStateSchema = z.enum(LIFE_STATES);
+export type LifeState = (typeof LIFE_STATES)[number];
+
 export const verdictWordSchema = z.enum(['same', 'gone', 'zombie', 'reused', 'thread', 'foreign', 'unknown']);
 
 export const identitySchema = z.strictObject({
@@ -130,6 +144,9 @@ export const serverSchema = z.strictObject({
       keepRunning: z.boolean(),
       logPath: z.string().nullable(),
       nonceSeen: z.boolean(),
+      state: lifeStateSchema,
+      /** Why a restart would bring something else than what runs, in a sentence; null when it would not. */
+      outdated: z.string().nullable(),
     })
     .nullable(),
   reap: permissionSchema,
@@ -188,6 +205,30 @@ export const hostSchema = z.strictObject({
 });
 export type HostEntry = z.infer<typeof hostSchema>;
 
+/** A server of ours that went away unasked, or could not be brought back; there is no process of it any more. */
+export const endedSchema = z.strictObject({
+  nonce: z.uuid(),
+  host: z.string(),
+  kind: z.string(),
+  /** As its row was called: "opencode :4096 on local". */
+  label: z.string(),
+  directory: z.string(),
+  /** PID it last had. */
+  pid: count,
+  /** `planned` while it is being started again. */
+  state: z.enum(['lost', 'failed', 'planned']),
+  /** What happened, as a clause: "it was ended by SIGKILL". */
+  why: z.string(),
+  endedAt: iso,
+  /** Number of the restart that is waited for or was the last one, and how many there are at most. */
+  attempt: count,
+  attempts: count,
+  /** When it is started again by itself; null when only a person does. */
+  retryAt: iso.nullable(),
+  logPath: z.string().nullable(),
+});
+export type Ended = z.infer<typeof endedSchema>;
+
 /** A record that does not verify, or cannot be read. Records that verify are the `supervised` servers. */
 export const recordEntrySchema = z.strictObject({
   host: z.string(),
@@ -227,8 +268,10 @@ export const alertSchema = z.strictObject({
   /** Why, and what to do. */
   detail: z.string(),
   /** The button, when there is one. */
-  act: z.enum(['reap-leaked', 'show-server', 'show-records', 'none']),
+  act: z.enum(['reap-leaked', 'show-server', 'show-records', 'start-again', 'none']),
   servers: z.array(idSchema),
+  /** Nonce of the ended server that `start-again` is about; absent for every other act. */
+  ended: z.uuid().exactOptional(),
 });
 export type Alert = z.infer<typeof alertSchema>;
 
@@ -297,6 +340,7 @@ export const rollSchema = z.strictObject({
   hosts: z.array(hostSchema),
   servers: z.array(serverSchema),
   leftovers: z.array(leftoverSchema),
+  ended: z.array(endedSchema),
   records: z.array(recordEntrySchema),
   sessions: z.array(sessionSchema),
   alerts: z.array(alertSchema),

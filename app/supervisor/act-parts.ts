@@ -2,6 +2,7 @@ import type { Host } from '../hosts/host.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Audit } from './audit.ts';
 import { ActFailed } from './failure.ts';
+import type { Lives } from './lives.ts';
 import type { Observatory, Sight } from './observatory.ts';
 import type { JudgedServer } from './roster.ts';
 import type { SettingsSource } from './settings.ts';
@@ -17,6 +18,10 @@ export interface ActParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number | null;
   readonly tasks: Tasks;
+  /** The one state machine's view of every server of ours. */
+  readonly lives: Lives;
+  /** Something that nobody awaited went wrong. */
+  readonly trouble: (error: unknown) => void;
   /** Nonces of starts under way, so that their records are not judged meanwhile. */
   readonly pending: Set<string>;
   readonly observatory: Observatory;

@@ -1,4 +1,6 @@
 /** Commands and what follows from them. Everything that starts or ends a process passes through here. */
+
+import type { ExitStatus } from '../hosts/host.ts';
 import type { Command, CommandResult } from '../roll/commands.ts';
 import type { ReapResult } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
@@ -9,6 +11,7 @@ import { ActFailed, done, failed } from './failure.ts';
 import type { Sight } from './observatory.ts';
 import { type Consent, type ReapDependencies, reap, summary } from './reaper.ts';
 import { clearRecord, setKeepRunning } from './record-acts.ts';
+import { Recovery } from './recovery.ts';
 import type { JudgedServer } from './roster.ts';
 import { Starts } from './start-acts.ts';
 import { leakedTargets, serverTarget, type Target, targetById } from './targets.ts';
@@ -28,6 +31,7 @@ export class Acts {
   readonly #ended = new Map<string, string>();
   readonly #ownerless = new Map<string, number>();
   readonly #starts: Starts;
+  readonly #recovery: Recovery;
   /** Fires when this process is about to let go of the writer's lock: nothing is signalled after that. */
   readonly #abort = new AbortController();
   /** Fires at the beginning of quitting: a start that is not ready yet is given up. */
@@ -36,10 +40,12 @@ export class Acts {
   constructor(parts: ActParts) {
     this.#parts = parts;
     this.#starts = new Starts(parts, this.#leaving.signal);
+    this.#recovery = new Recovery(parts, (wish, by) => this.#starts.start(wish, by), this.#abort.signal);
   }
 
-  isEnding(id: string): boolean {
-    return this.#ending.has(id);
+  /** The process of a server of ours is gone; how it ended, where that is known. */
+  exited(nonce: string, status: ExitStatus | null): Promise<void> {
+    return this.#recovery.exited(nonce, status);
   }
 
   /** @throws ActFailed and what the store and the host throw */
@@ -52,7 +58,14 @@ export class Acts {
         await this.#parts.freshSight();
         return done('Looked at local.');
       case 'start':
-        return this.#starts.fromCommand(command, by);
+        return this.#recovery.settledBy(await this.#starts.fromCommand(command, by));
+      case 'start-again':
+        return this.#recovery.startAgain(command.nonce, 'person', by);
+      case 'forget': {
+        const result = this.#recovery.forget(command.nonce);
+        await this.#parts.freshSight().catch(() => undefined);
+        return result;
+      }
       case 'stop':
         return this.#stop(command.server, command.force, by, 'stop');
       case 'restart':
@@ -70,9 +83,10 @@ export class Acts {
   }
 
   #dependencies(): ReapDependencies {
-    const { host, store, audit, tasks, observatory, uid, freshSight } = this.#parts;
+    const { host, store, audit, tasks, lives, observatory, uid, freshSight } = this.#parts;
     return {
       host,
+      lives,
       store,
       audit,
       tasks,
@@ -166,7 +180,8 @@ export class Acts {
     const stopped = await this.#stop(id, force, by, 'restart');
     if (!stopped.ok || record === null) return stopped;
     const { kind, directory, keepRunning, listening, port } = record.record;
-    return this.#starts.start({ kind, directory, keepRunning, owner, port: listening?.port ?? port }, by);
+    const wish = { kind, directory, keepRunning, owner, attempt: 0, replaces: null };
+    return this.#starts.start({ ...wish, port: listening?.port ?? port }, by);
   }
 
   /** Stops servers that are bound to a process which is provably gone. */
@@ -214,6 +229,7 @@ export class Acts {
   }
 
   async #quitInOrder(stopServers: boolean, until: number): Promise<QuitReport> {
+    await this.#recovery.close();
     await this.#starts.settled();
     await Promise.allSettled(this.#ending.values());
     if (!stopServers) return { stopped: 0, leftRunning: this.#supervised().length, failed: [] };

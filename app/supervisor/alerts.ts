@@ -1,10 +1,11 @@
 /** What the person should know now, worst first. Pure. */
-import type { Alert, HostEntry, Leftover, RecordEntry, Server } from '../roll/schema.ts';
-import { formatBytes, leakedTotals, leakSentence, listed, plural, rowName } from '../roll/words.ts';
+import type { Alert, Ended, HostEntry, Leftover, RecordEntry, Server } from '../roll/schema.ts';
+import { capitalised, formatBytes, leakedTotals, leakSentence, listed, plural, rowName } from '../roll/words.ts';
 
 export interface AlertInput {
   readonly servers: readonly Server[];
   readonly leftovers: readonly Leftover[];
+  readonly ended: readonly Ended[];
   readonly records: readonly RecordEntry[];
   readonly hosts: readonly HostEntry[];
   /** Faults of our own: a start that failed, a record folder that cannot be written. */
@@ -47,6 +48,31 @@ function unresponsive({ servers }: AlertInput): Alert[] {
     }));
 }
 
+/** A server of ours that went away unasked: what happened, and what happens next. */
+function endedUnasked({ ended }: AlertInput): Alert[] {
+  return ended.map((each): Alert => {
+    const { nonce, label, why, state, attempt, attempts, retryAt } = each;
+    const head = `${capitalised(why.replace(/\.$/u, ''))}.`;
+    const next =
+      state === 'planned'
+        ? 'It is being started again.'
+        : retryAt !== null
+          ? `It is started again soon, attempt ${attempt} of ${attempts}.`
+          : state === 'failed'
+            ? `It is not tried again after ${plural(attempt, 'attempt')}; its log may tell why.`
+            : 'It is not started again by itself.';
+    return {
+      id: `ended-${nonce}`,
+      level: state === 'failed' ? 'fault' : 'notice',
+      title: `${label} ended unexpectedly`,
+      detail: `${head} ${next}`,
+      act: state === 'planned' ? 'none' : 'start-again',
+      servers: [],
+      ...(state === 'planned' ? {} : { ended: nonce }),
+    };
+  });
+}
+
 function growing({ servers }: AlertInput): Alert[] {
   return servers
     .filter(({ growing: words }) => words !== null)
@@ -74,7 +100,12 @@ function staleRecords({ records }: AlertInput): Alert | null {
 }
 
 export function alertsOf(input: AlertInput): Alert[] {
-  return [...input.faults, leakAlert(input), ...unresponsive(input), ...growing(input), staleRecords(input)].filter(
-    (alert) => alert !== null,
-  );
+  return [
+    ...input.faults,
+    ...endedUnasked(input),
+    leakAlert(input),
+    ...unresponsive(input),
+    ...growing(input),
+    staleRecords(input),
+  ].filter((alert) => alert !== null);
 }

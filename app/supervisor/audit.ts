@@ -37,6 +37,7 @@ export const AUDIT_EVENTS = [
   'reap-failed',
   'came-back',
   'exited',
+  'wrapper-exited',
   'adopted',
   'leaked',
   'set-aside',

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { LIFE_STATES } from '../roll/schema.ts';
 import {
   adopted,
   backoffMs,
   isOver,
-  LIFE_STATES,
   type Life,
   type LifeEvent,
   LONGEST_BACKOFF_MS,

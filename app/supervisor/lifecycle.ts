@@ -14,18 +14,7 @@
  * Pure. Times are milliseconds on the monotonic clock.
  */
 import type { ExitStatus } from '../hosts/host.ts';
-
-export const LIFE_STATES = [
-  'planned',
-  'starting',
-  'ready',
-  'unresponsive',
-  'stopping',
-  'stopped',
-  'failed',
-  'lost',
-] as const;
-export type LifeState = (typeof LIFE_STATES)[number];
+import type { LifeState } from '../roll/schema.ts';
 
 export interface Life {
   readonly state: LifeState;

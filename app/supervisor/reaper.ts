@@ -6,6 +6,7 @@ import { formatBytes, plural } from '../roll/words.ts';
 import type { Audit } from './audit.ts';
 import { type EndResult, type EndTarget, endTree } from './ender.ts';
 import { failureOf } from './failure.ts';
+import type { Lives } from './lives.ts';
 import { refOf } from './members.ts';
 import { consentMissing, permissionOf, type Target } from './targets.ts';
 import type { Tasks } from './tasks.ts';
@@ -20,6 +21,7 @@ export interface ReapDependencies {
   readonly store: RecordStore;
   readonly audit: Audit;
   readonly tasks: Tasks;
+  readonly lives: Lives;
   readonly look: (include: readonly number[]) => Promise<Look>;
   /** The row as a look of this moment judges it: null when no such row is there any more. */
   readonly judgeAgain: (id: string) => Promise<Target | null>;
@@ -165,6 +167,8 @@ function begin(
   progress: (phase: string) => void,
   act: Task['act'],
 ): Promise<EndResult> {
+  const nonce = target.type === 'server' ? (target.server.record?.record.nonce ?? null) : null;
+  if (nonce !== null) deps.lives.note(nonce, { type: 'ending' });
   const ending = endTree(endTargetOf(target), {
     host: deps.host,
     look: deps.look,
@@ -178,6 +182,10 @@ function begin(
     progress,
   })
     .then((result) => settle(target, result, consent, deps, act))
+    .catch((error: unknown) => {
+      if (nonce !== null) deps.lives.note(nonce, { type: 'stayed', why: failureOf(error).message });
+      throw error;
+    })
     .finally(() => deps.ending.delete(target.id));
   deps.ending.set(target.id, ending);
   return ending;
@@ -193,9 +201,12 @@ function settle(
 ): EndResult {
   const record = target.type === 'server' ? target.server.record : null;
   let result = ended;
-  if (record !== null && (result.outcome === 'gone' || result.outcome === 'came-back')) {
+  if (record !== null) {
+    const { nonce } = record.record;
+    const gone = result.outcome === 'gone' || result.outcome === 'came-back';
+    deps.lives.note(nonce, gone ? { type: 'ended' } : { type: 'stayed', why: result.message });
     try {
-      deps.store.remove(record.record.nonce);
+      if (gone) deps.store.remove(nonce);
     } catch (error) {
       if (!(error instanceof RecordStuck)) throw error;
       result = { ...ended, message: `${ended.message} ${error.message}` };

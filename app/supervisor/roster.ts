@@ -193,6 +193,9 @@ function judgeServer(
             keepRunning: record.record.keepRunning,
             logPath: record.record.logPath,
             nonceSeen: roots.some((root) => nonceOf(root, record.record.kind) === record.record.nonce),
+            // What is known beyond this one look is filled in with the snapshot.
+            state: record.record.state === 'bound' ? 'ready' : 'starting',
+            outdated: null,
           },
     reap: reapPermission(permission),
     stop: stopPermission(permission),

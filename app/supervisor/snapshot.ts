@@ -1,6 +1,18 @@
 /** Assembles the roll from what was looked at and judged. Pure. */
+import { basename } from 'node:path';
 import type { Host, Look, MachineLine } from '../hosts/host.ts';
-import type { Alert, AuditEntry, HostEntry, RecordEntry, Roll, Task } from '../roll/schema.ts';
+import type { ServerRecord } from '../records/schema.ts';
+import type {
+  Alert,
+  AuditEntry,
+  Ended,
+  HostEntry,
+  LifeState,
+  RecordEntry,
+  Roll,
+  Server,
+  Task,
+} from '../roll/schema.ts';
 import { plural } from '../roll/words.ts';
 import { alertsOf } from './alerts.ts';
 import type { Judged } from './targets.ts';
@@ -14,6 +26,9 @@ export interface SnapshotInput {
   readonly trouble: string | null;
   readonly machine: MachineLine | null;
   readonly judged: Judged;
+  readonly ended: readonly Ended[];
+  /** What is known of a server of ours beyond the last look. */
+  readonly lifeOf: (record: ServerRecord) => { readonly state: LifeState | null; readonly outdated: string | null };
   readonly records: readonly RecordEntry[];
   readonly tasks: readonly Task[];
   readonly timeline: readonly AuditEntry[];
@@ -50,20 +65,32 @@ function hostEntry(input: SnapshotInput): HostEntry {
   };
 }
 
+/** The row with the state of its life. */
+function withLife({ row, record }: Judged['servers'][number], lifeOf: SnapshotInput['lifeOf']): Server {
+  if (record === null || row.supervised === null) return row;
+  const { state, outdated } = lifeOf(record.record);
+  if ((state ?? row.supervised.state) === row.supervised.state && outdated === null) return row;
+  return { ...row, supervised: { ...row.supervised, state: state ?? row.supervised.state, outdated } };
+}
+
 export function takeSnapshot(input: SnapshotInput): Roll {
-  const servers = input.judged.servers.map(({ row }) => row);
+  const servers = input.judged.servers.map((server) => withLife(server, input.lifeOf));
   const leftovers = input.judged.leftovers.map(({ row }) => row);
   const hosts = [hostEntry(input)];
-  const records = [...input.records];
+  // The record of a server that went away stands for its entry there; it is no finding of its own.
+  const settled = new Set(input.ended.map(({ nonce }) => nonce));
+  const records = input.records.filter(({ path }) => !settled.has(basename(path, '.json')));
+  const ended = [...input.ended];
   return {
     version: input.version,
     takenAt: new Date(input.look?.takenAt ?? input.now).toISOString(),
     hosts,
     servers,
     leftovers,
+    ended,
     records,
     sessions: [],
-    alerts: alertsOf({ servers, leftovers, records, hosts, faults: input.faults }),
+    alerts: alertsOf({ servers, leftovers, ended, records, hosts, faults: input.faults }),
     tasks: [...input.tasks],
     timeline: [...input.timeline],
     startable: [...input.startable],

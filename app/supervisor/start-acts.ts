@@ -22,6 +22,10 @@ type Owner = ServerRecord['owner'];
 /** A start as it is carried out: the owner by identity, no longer by number. */
 export interface StartWish extends Omit<StartCommand, 'command' | 'forPid'> {
   readonly owner: Owner;
+  /** Automatic restarts in a row that led to this start; 0 for a person's. */
+  readonly attempt: number;
+  /** Nonce of the server that this start brings back: it is gone and swept, and its record goes. */
+  readonly replaces: string | null;
 }
 
 export class Starts {
@@ -45,7 +49,7 @@ export class Starts {
   /** @throws ActFailed when the owner is no running process */
   async fromCommand(command: StartCommand, by: string): Promise<CommandResult> {
     const owner = command.forPid === null ? null : await this.#owner(command.forPid);
-    return this.start({ ...command, owner }, by);
+    return this.start({ ...command, owner, attempt: 0, replaces: null }, by);
   }
 
   start(wish: StartWish, by: string): Promise<CommandResult> {
@@ -65,6 +69,7 @@ export class Starts {
       const message = `${wish.kind} is no kind of server that Rollcall knows.`;
       throw new ActFailed('unknown-kind', message, 'Name one of those that the start dialog offers.');
     }
+    if (wish.replaces !== null) this.#parts.store.remove(wish.replaces);
     const existing = await this.#existing(wish);
     if (existing !== null) return started(existing, `${rowName(existing)} runs already, PID ${existing.pid}.`);
     await this.#clearTheWay(wish, by);

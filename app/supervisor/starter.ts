@@ -15,8 +15,10 @@ import type { Audit } from './audit.ts';
 import { endTree } from './ender.ts';
 import { serverEnvironment } from './environment.ts';
 import { ActFailed } from './failure.ts';
+import type { Lives } from './lives.ts';
 import { tail } from './logs.ts';
 import { refOf } from './members.ts';
+import { planHashOf, programFileOf } from './outdated.ts';
 import { carriersOf, portTaken, waitReady } from './readiness.ts';
 
 const LOG_TAIL_BYTES = 4096;
@@ -32,6 +34,8 @@ export interface StartOrder {
   /** It is stopped when this process goes away. */
   readonly owner: ServerRecord['owner'];
   readonly keepRunning: boolean;
+  /** Automatic restarts in a row that led to this start; 0 for a person's. */
+  readonly attempt: number;
 }
 
 export interface StartDependencies {
@@ -48,6 +52,7 @@ export interface StartDependencies {
   readonly abort: AbortSignal;
   readonly by: string;
   readonly progress: (message: string) => void;
+  readonly lives: Lives;
   /** Nonces of starts under way, so that their records are not judged stale meanwhile. */
   readonly pending: Set<string>;
   readonly deadlineMs?: number;
@@ -95,13 +100,14 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
     listening: null,
     command: [...redactArgv(plan.argv)],
     logPath,
-    program: null,
-    planHash: null,
-    attempt: 0,
+    program: programFileOf(program.program),
+    planHash: planHashOf(plan),
+    attempt: order.attempt,
     readyAt: null,
   };
   const subject = `${kind.name} in ${order.directory}`;
   deps.pending.add(nonce);
+  deps.lives.plan(nonce, order.attempt);
   try {
     await deps.store.write(record);
     deps.audit.note({ event: 'planned', by: deps.by, subject, text: `${subject} is to be started` });
@@ -114,6 +120,10 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
     } catch (error) {
       throw await abandon(order, deps, spawned, { ...record, state: 'spawned', spawned: spawned.ref }, error);
     }
+  } catch (error) {
+    // Whoever asked has the reason; no server came of it whose life could be told.
+    deps.lives.forget(nonce);
+    throw error;
   } finally {
     deps.pending.delete(nonce);
   }
@@ -131,6 +141,7 @@ async function bind(
   const { identity } = spawned.ref;
   const record: ServerRecord = { ...planned, state: 'spawned', spawned: spawned.ref };
   await deps.store.write(record);
+  deps.lives.note(record.nonce, { type: 'spawned' });
   const text = `${subject} was started as PID ${identity.pid}`;
   deps.audit.note({ event: 'started', by: deps.by, pid: identity.pid, identity, subject, text });
   const { leader, endpoint } = await waitReady(order, deps, spawned, record);
@@ -139,8 +150,10 @@ async function bind(
     state: 'bound',
     server: refOf(leader),
     listening: { address: endpoint.address, port: endpoint.port },
+    readyAt: new Date().toISOString(),
   };
   const path = await deps.store.write(bound);
+  deps.lives.bound(bound, path);
   deps.audit.note({
     event: 'ready',
     by: deps.by,

@@ -2,23 +2,27 @@
 import { atomicWrite } from '../config/atomic-write.ts';
 import type { Paths } from '../config/paths.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
-import type { Host, MachineLine } from '../hosts/host.ts';
+import type { ExitStatus, Host, MachineLine } from '../hosts/host.ts';
 import { identityKey, type ProcessRef } from '../identity/identity.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { RecordEntry, Roll } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
 import { Acts } from './acts.ts';
+import { Asides } from './asides.ts';
 import type { Audit } from './audit.ts';
 import type { Actor, Explanation, LocalCore, LogText, QuitReport } from './core.ts';
 import { explain } from './explain.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
 import { faultsOf } from './faults.ts';
+import { exitWords } from './lifecycle.ts';
+import { Lives } from './lives.ts';
 import type { Mode } from './local-core.ts';
 import { tail } from './logs.ts';
 import { refOf } from './members.ts';
 import type { Memory } from './memory.ts';
 import { isUndecided, Observatory, type Sight } from './observatory.ts';
+import { Outdated } from './outdated.ts';
 import { reconcile } from './reconcile.ts';
 import type { SettingsSource } from './settings.ts';
 import { takeSnapshot } from './snapshot.ts';
@@ -36,9 +40,6 @@ const FORGET_MS = 24 * 3600 * 1000;
 /** Looks are this many times rarer while nobody watches. */
 const UNWATCHED = 3;
 const LOG_LIMIT_BYTES = 64 * 1024;
-
-/** Work that nobody awaits, by what it is for. */
-type Aside = 'settings' | 'programs' | 'owners' | 'judging' | 'looking' | 'memory';
 
 export interface SupervisorParts {
   readonly mode: Mode;
@@ -59,6 +60,9 @@ export class Supervisor implements LocalCore {
   readonly #tasks = new Tasks(() => this.#publish());
   readonly #pending = new Set<string>();
   readonly #watches: Watches;
+  readonly #lives: Lives;
+  readonly #outdated: Outdated;
+  readonly #asides = new Asides(() => this.#publish());
   readonly #acts: Acts;
   readonly #listeners = new Set<(roll: Roll) => void>();
   #sight: Sight | null = null;
@@ -75,8 +79,6 @@ export class Supervisor implements LocalCore {
   #next: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #gather: NodeJS.Timeout | null = null;
-  /** Why work that nobody awaits went wrong, until the same work succeeds. */
-  readonly #asideTroubles = new Map<Aside, string>();
   #watched: () => boolean = () => true;
   #closing = false;
   #closed = false;
@@ -97,17 +99,24 @@ export class Supervisor implements LocalCore {
       followAll: parts.mode === 'app',
       onReading: () => this.#gatherReadings(),
     });
-    this.#watches = new Watches(host, (ref) => this.#onExit(ref));
+    this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
+    this.#lives = new Lives(() => settings.config.restart);
+    this.#outdated = new Outdated({
+      kindOf: (name) => settings.kindOf(name),
+      programOf: (name) => this.#startable.find(({ kind, available }) => available && kind === name)?.detail ?? null,
+    });
     this.#acts = new Acts({
       ...parts,
       tasks: this.#tasks,
+      lives: this.#lives,
+      trouble: (error) => this.#asides.failed('recovery', error),
       pending: this.#pending,
       observatory: this.#observatory,
       freshSight: () => this.#freshSight(),
       lastSight: () => this.#sight,
     });
     this.#roll = this.#snapshot();
-    settings.onChange(() => this.#aside('settings', this.#onSettings()));
+    settings.onChange(() => this.#asides.run('settings', this.#onSettings()));
   }
 
   get roll(): Roll {
@@ -135,7 +144,7 @@ export class Supervisor implements LocalCore {
     await this.refresh();
     if (mode === 'app') {
       // Looking for programs may ask the login shell, which takes as long as the person's profile does.
-      this.#aside('programs', this.#findStartable());
+      this.#asides.run('programs', this.#findStartable());
       for (const { row, record } of this.#sight?.servers ?? []) {
         if (record === null) continue;
         const text = `${rowName(row)}, PID ${row.pid}, was found running and adopted`;
@@ -185,17 +194,6 @@ export class Supervisor implements LocalCore {
     return this.#sight;
   }
 
-  /** Work that nobody awaits: what goes wrong in it is shown. */
-  #aside(what: Aside, work: Promise<void>): void {
-    work.then(
-      () => void this.#asideTroubles.delete(what),
-      (error: unknown) => {
-        this.#asideTroubles.set(what, error instanceof Error ? error.message : String(error));
-        this.#publish();
-      },
-    );
-  }
-
   async #see(): Promise<void> {
     try {
       const [sight, machine] = await Promise.all([this.#observatory.see(), this.#parts.host.machine()]);
@@ -212,13 +210,15 @@ export class Supervisor implements LocalCore {
   #accept(sight: Sight): void {
     if (this.#closed) return;
     this.#sight = sight;
+    const gone = this.#lives.observe(sight);
     this.#publish();
     if (this.#parts.mode !== 'app') return;
+    for (const nonce of gone) this.#asides.run('recovery', this.#acts.exited(nonce, null));
     this.#announceLeaks(sight);
     const owners = sight.servers.flatMap(({ owner }) => (owner === null ? [] : [refOf(owner)]));
     const bound = sight.records.live.flatMap(({ record }) => (record.owner === null ? [] : [record.owner.ref]));
     this.#watches.set([...sight.servers.flatMap(({ roots }) => roots.map(refOf)), ...owners, ...bound]);
-    if (!this.#closing) this.#aside('owners', this.#acts.endOwnerless(sight));
+    if (!this.#closing) this.#asides.run('owners', this.#acts.endOwnerless(sight));
     this.#remember();
   }
 
@@ -249,7 +249,7 @@ export class Supervisor implements LocalCore {
       memory.unwritten();
       throw error;
     });
-    this.#aside('memory', writing);
+    this.#asides.run('memory', writing);
   }
 
   #gatherReadings(): void {
@@ -258,32 +258,41 @@ export class Supervisor implements LocalCore {
       this.#gather = null;
       const sight = this.#sight;
       if (sight === null || this.#looking !== null || this.#closed) return;
-      this.#aside(
+      this.#asides.run(
         'judging',
         this.#observatory.again(sight).then((judged) => this.#accept(judged)),
       );
     }, GATHER_MS);
   }
 
-  #onExit(ref: ProcessRef): void {
+  #onExit(ref: ProcessRef, status: ExitStatus | null): void {
     if (this.#closing) return;
-    const server = this.#sight?.servers.find(
-      ({ leader }) => identityKey(leader.identity) === identityKey(ref.identity),
-    );
-    if (server !== undefined && server.record !== null && !this.#acts.isEnding(server.row.id)) {
-      const text = `${rowName(server.row)}, PID ${server.row.pid}, ended unexpectedly; nobody asked it to`;
-      this.#parts.audit.note({ event: 'exited', by: 'app', pid: server.row.pid, subject: rowName(server.row), text });
-    }
-    this.#aside('looking', this.refresh());
+    const nonce = this.#lives.nonceOf(ref.identity);
+    const settled = nonce === null ? this.#wrapperExited(ref, status) : this.#acts.exited(nonce, status);
+    this.#asides.run('recovery', settled);
+    this.#asides.run('looking', this.refresh());
+  }
+
+  /** A server of ours goes on without the process that started it; that is told and nothing else. */
+  async #wrapperExited({ identity }: ProcessRef, status: ExitStatus | null): Promise<void> {
+    const key = identityKey(identity);
+    const server = this.#sight?.servers.find(({ roots }) => roots.some((root) => identityKey(root.identity) === key));
+    const nonce = server?.record?.record.nonce;
+    if (server === undefined || nonce === undefined || this.#lives.state(nonce) === 'stopping') return;
+    const label = rowName(server.row);
+    const text = `The wrapper of ${label}, PID ${identity.pid}, is gone (${exitWords(status)}); the server itself goes on as PID ${server.row.pid}`;
+    this.#parts.audit.note({ event: 'wrapper-exited', by: 'app', pid: identity.pid, identity, subject: label, text });
   }
 
   async #onSettings(): Promise<void> {
+    this.#outdated.reset();
     await this.refresh();
     if (this.#parts.mode === 'app') await this.#findStartable();
   }
 
   async #findStartable(): Promise<void> {
     this.#startable = await this.#parts.settings.startable(this.#parts.env);
+    this.#outdated.reset();
     this.#publish();
   }
 
@@ -291,7 +300,7 @@ export class Supervisor implements LocalCore {
     if (this.#closing) return;
     const seconds = this.#parts.settings.config.look.intervalSeconds * (this.#watched() ? 1 : UNWATCHED);
     this.#timer = setTimeout(() => {
-      this.#aside(
+      this.#asides.run(
         'looking',
         this.refresh().finally(() => this.#schedule()),
       );
@@ -307,6 +316,8 @@ export class Supervisor implements LocalCore {
       trouble: this.#trouble,
       machine: this.#machine,
       judged: this.#sight ?? { servers: [], leftovers: [] },
+      ended: this.#lives.ended(),
+      lifeOf: (record) => ({ state: this.#lives.state(record.nonce), outdated: this.#outdated.of(record) }),
       records: [...(this.#sight?.records.stale ?? []), ...this.#moved],
       tasks: this.#tasks.list,
       timeline: audit.recent,
@@ -323,7 +334,7 @@ export class Supervisor implements LocalCore {
         look: this.#trouble,
         audit: audit.trouble,
         records: this.#recordsTrouble,
-        aside: [...this.#asideTroubles.values()][0] ?? null,
+        aside: this.#asides.trouble,
       }),
       now: Date.now(),
     });

@@ -41,7 +41,14 @@ export function server(pid: number, standing: Standing, over: Partial<Server> = 
     growing: null,
     supervised:
       standing === 'supervised'
-        ? { recordPath: `/state/records/${pid}.json`, keepRunning: false, logPath: null, nonceSeen: true }
+        ? {
+            recordPath: `/state/records/${pid}.json`,
+            keepRunning: false,
+            logPath: null,
+            nonceSeen: true,
+            state: 'ready',
+            outdated: null,
+          }
         : null,
     reap: standing === 'leaked' ? { allowed: 'yes' } : { allowed: 'confirm', why: 'It is not leaked.' },
     stop: standing === 'supervised' ? { allowed: 'yes' } : { allowed: 'no', why: 'Rollcall did not start it.' },
@@ -107,6 +114,7 @@ export function roll(over: Partial<Roll> = {}): Roll {
     hosts: [host('local')],
     servers: [],
     leftovers: [],
+    ended: [],
     records: [],
     sessions: [],
     alerts: [],

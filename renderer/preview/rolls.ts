@@ -143,6 +143,8 @@ function server(brief: Brief): Server {
             keepRunning: false,
             logPath: `${HOME}/.local/state/rollcall/logs/${brief.pid}.log`,
             nonceSeen: true,
+            state: 'ready',
+            outdated: null,
           }
         : null,
     ...permissions(brief),
@@ -508,6 +510,7 @@ export function exampleRoll(): Roll {
     ],
     servers: list,
     leftovers: [],
+    ended: [],
     records: records(),
     sessions: [],
     alerts: [

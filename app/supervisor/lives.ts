@@ -1,0 +1,188 @@
+/**
+ * The lives of the servers of ours, by nonce: tells the state machine what was seen of each, and remembers those that
+ * went away until a person or a restart has settled them.
+ */
+import { identityKey, type ProcessIdentity, type ProcessRef } from '../identity/identity.ts';
+import type { ServerRecord } from '../records/schema.ts';
+import type { Ended, LifeState } from '../roll/schema.ts';
+import { rowName } from '../roll/words.ts';
+import {
+  adopted,
+  isOver,
+  type Life,
+  type LifeAct,
+  type LifeEvent,
+  planned,
+  type RestartPolicy,
+  step,
+} from './lifecycle.ts';
+import type { Sight } from './observatory.ts';
+
+/** A server of ours as it was last seen, so that it can be spoken of and swept after when it is gone. */
+export interface Known {
+  readonly record: ServerRecord;
+  readonly path: string;
+  readonly ref: ProcessRef;
+  readonly label: string;
+  readonly host: string;
+  /** Its wrappers, itself and everything that belonged to it, parents first. */
+  readonly processes: readonly ProcessIdentity[];
+}
+
+interface Entry {
+  life: Life;
+  known: Known | null;
+  /** When it went away, in milliseconds since the epoch. */
+  endedAt: number | null;
+}
+
+export class Lives {
+  readonly #entries = new Map<string, Entry>();
+  readonly #policy: () => RestartPolicy;
+  readonly #now: () => number;
+
+  /** @param now monotonic milliseconds */
+  constructor(policy: () => RestartPolicy, now: () => number = () => performance.now()) {
+    this.#policy = policy;
+    this.#now = now;
+  }
+
+  /** A start is about to write its record. `attempt` counts automatic restarts in a row; 0 for a person's start. */
+  plan(nonce: string, attempt: number): void {
+    this.#entries.set(nonce, { life: planned(this.#now(), attempt), known: null, endedAt: null });
+  }
+
+  /** Tells what happened; the answer is what is to be done about it. Nothing is known of an unknown nonce. */
+  note(nonce: string, event: LifeEvent): LifeAct {
+    const entry = this.#entries.get(nonce);
+    if (entry === undefined) return 'none';
+    const { life, act } = step(entry.life, event, this.#policy(), this.#now());
+    if (isOver(life.state) && !isOver(entry.life.state)) entry.endedAt ??= Date.now();
+    entry.life = life;
+    return act;
+  }
+
+  /** A start has become ready. */
+  bound(record: ServerRecord, path: string): void {
+    const entry = this.#entries.get(record.nonce);
+    if (entry === undefined || record.server === null) return;
+    const processes = [record.spawned, record.server].flatMap((ref) => (ref === null ? [] : [ref.identity]));
+    entry.known = { record, path, ref: record.server, label: nameOfRecord(record), host: 'local', processes };
+    this.note(record.nonce, { type: 'answered' });
+  }
+
+  life(nonce: string): Life | null {
+    return this.#entries.get(nonce)?.life ?? null;
+  }
+
+  state(nonce: string): LifeState | null {
+    return this.life(nonce)?.state ?? null;
+  }
+
+  known(nonce: string): Known | null {
+    return this.#entries.get(nonce)?.known ?? null;
+  }
+
+  forget(nonce: string): void {
+    this.#entries.delete(nonce);
+  }
+
+  /** Everything known of servers that run, for what must not depend on the records alone. */
+  running(): readonly Known[] {
+    return [...this.#entries.values()].flatMap(({ life, known }) =>
+      known === null || isOver(life.state) ? [] : [known],
+    );
+  }
+
+  /** The nonce whose server or direct child this identity is; null for any other process. */
+  nonceOf(identity: ProcessIdentity): string | null {
+    const key = identityKey(identity);
+    for (const [nonce, { known }] of this.#entries) {
+      if (known !== null && identityKey(known.ref.identity) === key) return nonce;
+    }
+    return null;
+  }
+
+  /**
+   * Takes in what a look has shown: adopts what it did not know, hears how they answer.
+   *
+   * @returns nonces of servers whose process is proved gone although nobody told of its exit
+   */
+  observe(sight: Sight): string[] {
+    const live = new Map(sight.records.live.map((each) => [each.record.nonce, each]));
+    for (const [nonce, { record, path, ref }] of live) {
+      const server = sight.servers.find((candidate) => candidate.record?.record.nonce === nonce);
+      const entry = this.#entries.get(nonce) ?? this.#adopt(record);
+      entry.known = {
+        record,
+        path,
+        ref,
+        label: server === undefined ? (entry.known?.label ?? nameOfRecord(record)) : rowName(server.row),
+        host: server?.row.host ?? entry.known?.host ?? 'local',
+        processes:
+          server === undefined ? (entry.known?.processes ?? []) : server.row.processes.map((row) => row.identity),
+      };
+      const health = server?.row.health;
+      if (health === 'ok' || health === 'locked') this.note(nonce, { type: 'answered' });
+      if (health === 'unresponsive')
+        this.note(nonce, { type: 'silent', why: server?.row.healthDetail ?? 'no answer in time' });
+    }
+    for (const [nonce, { life }] of this.#entries) {
+      // Its ending was seen through, and its record is gone.
+      if (life.state === 'stopped' && !live.has(nonce)) this.#entries.delete(nonce);
+    }
+    return this.#missing(sight, new Set(live.keys()));
+  }
+
+  #adopt(record: ServerRecord): Entry {
+    const life = adopted(this.#now(), record.state === 'bound', record.attempt);
+    const entry: Entry = { life, known: null, endedAt: null };
+    this.#entries.set(record.nonce, entry);
+    return entry;
+  }
+
+  #missing(sight: Sight, live: ReadonlySet<string>): string[] {
+    const verdicts = new Map(sight.records.stale.map((entry) => [entry.path, entry.verdict]));
+    return [...this.#entries].flatMap(([nonce, { life, known }]) => {
+      if (known === null || live.has(nonce) || (life.state !== 'ready' && life.state !== 'unresponsive')) return [];
+      const verdict = verdicts.get(known.path);
+      return verdict === 'gone' || verdict === 'zombie' || verdict === 'reused' ? [nonce] : [];
+    });
+  }
+
+  /** What went away and is not settled, as the roll shows it; the newest first. */
+  ended(): Ended[] {
+    const now = this.#now();
+    const { attempts } = this.#policy();
+    const entries = [...this.#entries].flatMap(([nonce, { life, known, endedAt }]): Ended[] => {
+      const { state, attempt, retryAt, why } = life;
+      if (known === null || endedAt === null) return [];
+      if (state !== 'lost' && state !== 'failed' && state !== 'planned') return [];
+      const { record, label, host, ref } = known;
+      return [
+        {
+          nonce,
+          host,
+          kind: record.kind,
+          label,
+          directory: record.directory,
+          pid: ref.identity.pid,
+          state,
+          why: why ?? 'it is being started again',
+          endedAt: new Date(endedAt).toISOString(),
+          attempt,
+          attempts,
+          retryAt: retryAt === null ? null : new Date(Date.now() + retryAt - now).toISOString(),
+          logPath: record.logPath,
+        },
+      ];
+    });
+    return entries.sort((a, b) => (a.endedAt < b.endedAt ? 1 : -1));
+  }
+}
+
+/** A server named by its record alone, as its row would name it. */
+export function nameOfRecord(record: ServerRecord): string {
+  const port = record.listening?.port ?? record.port;
+  return `${record.kind}${port === null ? '' : ` :${port}`} on local`;
+}

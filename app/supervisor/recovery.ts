@@ -1,0 +1,190 @@
+/**
+ * Carries out what the state machine says of a server that went away unasked: tells of it, ends what is left of it
+ * through the one teardown, and starts it again when its time comes. Decides nothing itself.
+ */
+import type { ExitStatus } from '../hosts/host.ts';
+import type { CommandResult } from '../roll/commands.ts';
+import type { ActParts } from './act-parts.ts';
+import { endTree } from './ender.ts';
+import { ActFailed, done, failureOf } from './failure.ts';
+import { exitWords } from './lifecycle.ts';
+import type { Known } from './lives.ts';
+import { remainsOf } from './remains.ts';
+import type { StartWish } from './start-acts.ts';
+
+/** Failures that another try could not mend. */
+const FINAL: ReadonlySet<string> = new Set([
+  'port-taken',
+  'runs-already',
+  'no-folder',
+  'not-startable',
+  'not-found',
+  'unknown-kind',
+  'no-owner',
+  'quitting',
+]);
+
+export class Recovery {
+  readonly #parts: ActParts;
+  readonly #start: (wish: StartWish, by: string) => Promise<CommandResult>;
+  readonly #abort: AbortSignal;
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #sweeps = new Set<Promise<void>>();
+  #closed = false;
+
+  /** @param abort fires when this process lets go of the writer's lock: nothing is signalled after that */
+  constructor(parts: ActParts, start: (wish: StartWish, by: string) => Promise<CommandResult>, abort: AbortSignal) {
+    this.#parts = parts;
+    this.#start = start;
+    this.#abort = abort;
+  }
+
+  /** A server of ours is gone. Resolves when what follows from that is done; a restart comes later by itself. */
+  async exited(nonce: string, status: ExitStatus | null): Promise<void> {
+    const { lives, audit } = this.#parts;
+    const known = lives.known(nonce);
+    if (lives.note(nonce, { type: 'exited', status }) !== 'sweep' || known === null) return;
+    const { pid } = known.ref.identity;
+    audit.note({
+      event: 'exited',
+      by: 'app',
+      host: known.host,
+      pid,
+      identity: known.ref.identity,
+      subject: known.label,
+      text: `${known.label}, PID ${pid}, ended unexpectedly: ${exitWords(status)}`,
+    });
+    const sweep = this.#sweep(known).finally(() => this.#sweeps.delete(sweep));
+    this.#sweeps.add(sweep);
+    await sweep;
+    this.#schedule(nonce);
+  }
+
+  /** Starts one that went away again, now: its time has come, or a person asked. */
+  async startAgain(nonce: string, by: 'policy' | 'person', actor: string): Promise<CommandResult> {
+    const { lives } = this.#parts;
+    this.#cancel(nonce);
+    const known = lives.known(nonce);
+    if (known === null || lives.note(nonce, { type: 'due', by }) !== 'restart') {
+      throw new ActFailed('not-ended', `No server that ended has the number ${nonce}.`, 'Look at the list once more.');
+    }
+    const result = await this.#restart(known, lives.life(nonce)?.attempt ?? 0, actor);
+    if (result.ok) this.#settle(nonce);
+    else {
+      const { message, remedy, code } = result.failure;
+      const why = `it could not be started again: ${[message, remedy].filter((part) => part !== '').join(' ')}`;
+      lives.note(nonce, { type: 'start-failed', why, final: FINAL.has(code) });
+      this.#schedule(nonce);
+    }
+    return result;
+  }
+
+  /** A start of a person's takes the place of whatever of the same kind and folder went away. */
+  settledBy(result: CommandResult): CommandResult {
+    if (!result.ok || result.server === null) return result;
+    const { lives } = this.#parts;
+    const running = lives.running().find(({ ref }) => ref.identity.pid === result.server?.pid)?.record;
+    for (const { nonce, kind, directory, state } of lives.ended()) {
+      if (state === 'planned' || kind !== running?.kind || directory !== running.directory) continue;
+      this.#cancel(nonce);
+      this.#settle(nonce);
+    }
+    return result;
+  }
+
+  /** Takes one that went away off the list: no restart, and its record goes. */
+  forget(nonce: string): CommandResult {
+    const { lives } = this.#parts;
+    const state = lives.state(nonce);
+    if (state !== 'lost' && state !== 'failed') {
+      throw new ActFailed('not-ended', `No server that ended has the number ${nonce}.`, 'Look at the list once more.');
+    }
+    const label = lives.known(nonce)?.label ?? 'The server';
+    this.#cancel(nonce);
+    this.#settle(nonce);
+    return done(`${label} was taken off the list.`);
+  }
+
+  /** Cancels every restart to come and awaits the sweeps under way. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const nonce of [...this.#timers.keys()]) this.#cancel(nonce);
+    await Promise.allSettled([...this.#sweeps]);
+  }
+
+  /** It is proved gone, so its record says nothing any more. */
+  #settle(nonce: string): void {
+    this.#parts.store.remove(nonce);
+    this.#parts.lives.forget(nonce);
+  }
+
+  #cancel(nonce: string): void {
+    clearTimeout(this.#timers.get(nonce));
+    this.#timers.delete(nonce);
+  }
+
+  #schedule(nonce: string): void {
+    const retryAt = this.#parts.lives.life(nonce)?.retryAt ?? null;
+    if (retryAt === null || this.#closed) return;
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(nonce);
+        // A failure is in the machine's state and in the roll by then.
+        this.startAgain(nonce, 'policy', 'app').catch((error: unknown) => this.#parts.trouble(error));
+      },
+      Math.max(0, retryAt - performance.now()),
+    );
+    this.#timers.set(nonce, timer);
+  }
+
+  async #restart(known: Known, attempt: number, by: string): Promise<CommandResult> {
+    const { kind, directory, keepRunning, owner, port, listening } = known.record;
+    const wish = { kind, directory, keepRunning, owner, attempt, replaces: known.record.nonce };
+    try {
+      if (owner !== null && (await this.#parts.host.verify(owner.ref)).verdict !== 'same') {
+        const who = `${owner.label}, PID ${owner.ref.identity.pid}, for whom it ran, is gone.`;
+        throw new ActFailed('no-owner', `${known.label} was not started again: ${who}`, '');
+      }
+      const before = listening?.port ?? port;
+      const result = await this.#start({ ...wish, port: before }, by);
+      // Nobody asked for this very port, so another one is better than none.
+      if (!result.ok && result.failure.code === 'port-taken' && port === null)
+        return await this.#start({ ...wish, port: null }, by);
+      return result;
+    } catch (error) {
+      return { ok: false, failure: failureOf(error), results: [] };
+    }
+  }
+
+  /** Ends what is left of it. That it could not be ended is told; the server is gone in any case. */
+  async #sweep(known: Known): Promise<void> {
+    const { observatory, host, audit, uid } = this.#parts;
+    const look = await observatory.look(known.processes.map(({ pid }) => pid));
+    const roots = remainsOf({
+      look,
+      nonce: known.record.nonce,
+      server: known.ref.identity,
+      processes: known.processes,
+      uid,
+    });
+    const endings = roots.map((root) =>
+      endTree(
+        { label: `what is left of ${known.label}`, roots: [root], kind: null, endpoint: null, ports: [] },
+        {
+          host,
+          look: (trees) => observatory.look(trees),
+          audit,
+          by: 'app',
+          uid,
+          abort: this.#abort,
+          budgetMs: null,
+          comeBackMs: 0,
+          progress: () => undefined,
+        },
+      ),
+    );
+    for (const ending of await Promise.allSettled(endings)) {
+      if (ending.status === 'rejected') this.#parts.trouble(ending.reason);
+    }
+  }
+}
