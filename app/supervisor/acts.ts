@@ -8,6 +8,7 @@ import { type ActParts, serverById } from './act-parts.ts';
 import type { Actor, QuitReport } from './core.ts';
 import type { EndResult } from './ender.ts';
 import { ActFailed, done, failed } from './failure.ts';
+import { settleMissing } from './missing-records.ts';
 import type { Sight } from './observatory.ts';
 import { type Consent, type ReapDependencies, reap, summary } from './reaper.ts';
 import { clearRecord, setKeepRunning } from './record-acts.ts';
@@ -46,6 +47,11 @@ export class Acts {
   /** The process of a server of ours is gone; how it ended, where that is known. */
   exited(nonce: string, status: ExitStatus | null): Promise<void> {
     return this.#recovery.exited(nonce, status);
+  }
+
+  /** Servers of ours that no record verifies any more: those that live are written down again. */
+  async settleMissing(nonces: readonly string[], sight: Sight): Promise<void> {
+    for (const nonce of await settleMissing(nonces, sight, this.#parts)) await this.exited(nonce, null);
   }
 
   /** @throws ActFailed and what the store and the host throw */

@@ -41,6 +41,7 @@ export const AUDIT_EVENTS = [
   'adopted',
   'leaked',
   'set-aside',
+  'record-restored',
   'quit',
 ] as const;
 

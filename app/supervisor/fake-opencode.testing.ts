@@ -18,6 +18,10 @@ export interface Fake {
   readonly tool?: boolean;
   /** Starts a helper in its own session and group, marked, which ignores SIGTERM. */
   readonly helper?: boolean;
+  /** Exits with code 1 this many milliseconds after it has opened its port. */
+  readonly crashAfter?: number;
+  /** Exits with code 0 this many milliseconds after it has opened its port. */
+  readonly leaveAfter?: number;
   /** Says over the event stream that a session is busy. */
   readonly busy?: boolean;
   /** Starts these through a shell that exits at once, so that only the mark ties them to the server. */
@@ -52,6 +56,8 @@ if (fake.silent) { setInterval(() => {}, 1000); } else {
   });
   server.on('error', () => process.exit(0));
   server.listen(port, '127.0.0.1', () => console.log('opencode server listening on http://127.0.0.1:' + server.address().port));
+  if (fake.crashAfter !== undefined) server.on('listening', () => setTimeout(() => { console.log('out of luck'); process.exit(1); }, fake.crashAfter));
+  if (fake.leaveAfter !== undefined) server.on('listening', () => setTimeout(() => process.exit(0), fake.leaveAfter));
 }
 `;
 

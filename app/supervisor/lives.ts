@@ -2,6 +2,7 @@
  * The lives of the servers of ours, by nonce: tells the state machine what was seen of each, and remembers those that
  * went away until a person or a restart has settled them.
  */
+import type { ExitStatus } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { Ended, LifeState } from '../roll/schema.ts';
@@ -34,28 +35,49 @@ interface Entry {
   known: Known | null;
   /** When it went away, in milliseconds since the epoch. */
   endedAt: number | null;
+  /** How our direct child ended, once it has. */
+  childExit: ExitStatus | null;
 }
 
 export class Lives {
   readonly #entries = new Map<string, Entry>();
   readonly #policy: () => RestartPolicy;
+  readonly #onChange: () => void;
   readonly #now: () => number;
 
-  /** @param now monotonic milliseconds */
-  constructor(policy: () => RestartPolicy, now: () => number = () => performance.now()) {
+  /**
+   * @param onChange called after every change that the roll shows, except those of `observe`
+   * @param now monotonic milliseconds
+   */
+  constructor(policy: () => RestartPolicy, onChange: () => void, now: () => number = () => performance.now()) {
     this.#policy = policy;
+    this.#onChange = onChange;
     this.#now = now;
   }
 
   /** A start is about to write its record. `attempt` counts automatic restarts in a row; 0 for a person's start. */
   plan(nonce: string, attempt: number): void {
-    this.#entries.set(nonce, { life: planned(this.#now(), attempt), known: null, endedAt: null });
+    this.#entries.set(nonce, { life: planned(this.#now(), attempt), known: null, endedAt: null, childExit: null });
   }
 
   /** Tells what happened; the answer is what is to be done about it. Nothing is known of an unknown nonce. */
   note(nonce: string, event: LifeEvent): LifeAct {
+    const before = this.#entries.get(nonce)?.life;
+    const act = this.#step(nonce, event);
+    if (this.#entries.get(nonce)?.life !== before) this.#onChange();
+    return act;
+  }
+
+  /** Our direct child has ended: for a server that is no wrapper's, nobody else may know how. */
+  childExited(nonce: string, status: ExitStatus): void {
+    const entry = this.#entries.get(nonce);
+    if (entry !== undefined) entry.childExit = status;
+  }
+
+  #step(nonce: string, told: LifeEvent): LifeAct {
     const entry = this.#entries.get(nonce);
     if (entry === undefined) return 'none';
+    const event = told.type === 'exited' ? { ...told, status: told.status ?? exitOfChild(entry) } : told;
     const { life, act } = step(entry.life, event, this.#policy(), this.#now());
     if (isOver(life.state) && !isOver(entry.life.state)) entry.endedAt ??= Date.now();
     entry.life = life;
@@ -84,7 +106,7 @@ export class Lives {
   }
 
   forget(nonce: string): void {
-    this.#entries.delete(nonce);
+    if (this.#entries.delete(nonce)) this.#onChange();
   }
 
   /** Everything known of servers that run, for what must not depend on the records alone. */
@@ -106,7 +128,7 @@ export class Lives {
   /**
    * Takes in what a look has shown: adopts what it did not know, hears how they answer.
    *
-   * @returns nonces of servers whose process is proved gone although nobody told of its exit
+   * @returns nonces of servers that should run and that no record verifies any more
    */
   observe(sight: Sight): string[] {
     const live = new Map(sight.records.live.map((each) => [each.record.nonce, each]));
@@ -123,31 +145,26 @@ export class Lives {
           server === undefined ? (entry.known?.processes ?? []) : server.row.processes.map((row) => row.identity),
       };
       const health = server?.row.health;
-      if (health === 'ok' || health === 'locked') this.note(nonce, { type: 'answered' });
+      if (health === 'ok' || health === 'locked') this.#step(nonce, { type: 'answered' });
       if (health === 'unresponsive')
-        this.note(nonce, { type: 'silent', why: server?.row.healthDetail ?? 'no answer in time' });
+        this.#step(nonce, { type: 'silent', why: server?.row.healthDetail ?? 'no answer in time' });
     }
     for (const [nonce, { life }] of this.#entries) {
       // Its ending was seen through, and its record is gone.
       if (life.state === 'stopped' && !live.has(nonce)) this.#entries.delete(nonce);
     }
-    return this.#missing(sight, new Set(live.keys()));
+    const pending = new Set(sight.records.pending.map(({ nonce }) => nonce));
+    return [...this.#entries].flatMap(([nonce, { life, known }]) => {
+      const expected = life.state === 'ready' || life.state === 'unresponsive';
+      return known === null || !expected || live.has(nonce) || pending.has(nonce) ? [] : [nonce];
+    });
   }
 
   #adopt(record: ServerRecord): Entry {
     const life = adopted(this.#now(), record.state === 'bound', record.attempt);
-    const entry: Entry = { life, known: null, endedAt: null };
+    const entry: Entry = { life, known: null, endedAt: null, childExit: null };
     this.#entries.set(record.nonce, entry);
     return entry;
-  }
-
-  #missing(sight: Sight, live: ReadonlySet<string>): string[] {
-    const verdicts = new Map(sight.records.stale.map((entry) => [entry.path, entry.verdict]));
-    return [...this.#entries].flatMap(([nonce, { life, known }]) => {
-      if (known === null || live.has(nonce) || (life.state !== 'ready' && life.state !== 'unresponsive')) return [];
-      const verdict = verdicts.get(known.path);
-      return verdict === 'gone' || verdict === 'zombie' || verdict === 'reused' ? [nonce] : [];
-    });
   }
 
   /** What went away and is not settled, as the roll shows it; the newest first. */
@@ -179,6 +196,13 @@ export class Lives {
     });
     return entries.sort((a, b) => (a.endedAt < b.endedAt ? 1 : -1));
   }
+}
+
+/** How the server ended, as its parent was told, where we are its parent. */
+function exitOfChild({ known, childExit }: Entry): ExitStatus | null {
+  const { spawned, server } = known?.record ?? { spawned: null, server: null };
+  if (spawned === null || server === null) return null;
+  return identityKey(spawned.identity) === identityKey(server.identity) ? childExit : null;
 }
 
 /** A server named by its record alone, as its row would name it. */

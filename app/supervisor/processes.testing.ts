@@ -1,7 +1,7 @@
 /** Real processes for tests: started here, and ended by PID, whatever happens. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** True while a process has the PID and has not exited. */
 export function isAlive(pid: number): boolean {
@@ -23,6 +23,21 @@ function ticks(pid: number): string | null {
     // No such process.
     return null;
   }
+}
+
+/** PIDs of living processes that work in a folder or below it: everything a test's servers have started there. */
+export function livingIn(folder: string): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || pid === process.pid) return [];
+    try {
+      const cwd = readlinkSync(`/proc/${pid}/cwd`);
+      return (cwd === folder || cwd.startsWith(`${folder}/`)) && isAlive(pid) ? [pid] : [];
+    } catch {
+      // It ended while it was read.
+      return [];
+    }
+  });
 }
 
 export async function waitUntil(what: string, test: () => boolean, timeoutMs = 10_000): Promise<void> {

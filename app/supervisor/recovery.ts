@@ -44,6 +44,7 @@ export class Recovery {
     const { lives, audit } = this.#parts;
     const known = lives.known(nonce);
     if (lives.note(nonce, { type: 'exited', status }) !== 'sweep' || known === null) return;
+    const why = lives.life(nonce)?.why ?? exitWords(status);
     const { pid } = known.ref.identity;
     audit.note({
       event: 'exited',
@@ -52,7 +53,7 @@ export class Recovery {
       pid,
       identity: known.ref.identity,
       subject: known.label,
-      text: `${known.label}, PID ${pid}, ended unexpectedly: ${exitWords(status)}`,
+      text: `${known.label}, PID ${pid}, ended unexpectedly: ${why}`,
     });
     const sweep = this.#sweep(known).finally(() => this.#sweeps.delete(sweep));
     this.#sweeps.add(sweep);
@@ -69,7 +70,8 @@ export class Recovery {
       throw new ActFailed('not-ended', `No server that ended has the number ${nonce}.`, 'Look at the list once more.');
     }
     const result = await this.#restart(known, lives.life(nonce)?.attempt ?? 0, actor);
-    if (result.ok) this.#settle(nonce);
+    // One that was ready and went away since has a life, and an entry, of its own.
+    if (result.ok || result.failure.code === 'vanished') this.#settle(nonce);
     else {
       const { message, remedy, code } = result.failure;
       const why = `it could not be started again: ${[message, remedy].filter((part) => part !== '').join(' ')}`;

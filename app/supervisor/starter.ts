@@ -142,6 +142,7 @@ async function bind(
   const record: ServerRecord = { ...planned, state: 'spawned', spawned: spawned.ref };
   await deps.store.write(record);
   deps.lives.note(record.nonce, { type: 'spawned' });
+  void spawned.exit.then((status) => deps.lives.childExited(record.nonce, status));
   const text = `${subject} was started as PID ${identity.pid}`;
   deps.audit.note({ event: 'started', by: deps.by, pid: identity.pid, identity, subject, text });
   const { leader, endpoint } = await waitReady(order, deps, spawned, record);

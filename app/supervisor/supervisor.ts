@@ -100,7 +100,13 @@ export class Supervisor implements LocalCore {
       onReading: () => this.#gatherReadings(),
     });
     this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
-    this.#lives = new Lives(() => settings.config.restart);
+    this.#lives = new Lives(
+      () => settings.config.restart,
+      () => {
+        this.#publish();
+        this.#watch();
+      },
+    );
     this.#outdated = new Outdated({
       kindOf: (name) => settings.kindOf(name),
       programOf: (name) => this.#startable.find(({ kind, available }) => available && kind === name)?.detail ?? null,
@@ -210,16 +216,27 @@ export class Supervisor implements LocalCore {
   #accept(sight: Sight): void {
     if (this.#closed) return;
     this.#sight = sight;
-    const gone = this.#lives.observe(sight);
+    const missing = this.#lives.observe(sight);
     this.#publish();
     if (this.#parts.mode !== 'app') return;
-    for (const nonce of gone) this.#asides.run('recovery', this.#acts.exited(nonce, null));
+    if (missing.length > 0 && !this.#closing) this.#asides.run('records', this.#acts.settleMissing(missing, sight));
     this.#announceLeaks(sight);
-    const owners = sight.servers.flatMap(({ owner }) => (owner === null ? [] : [refOf(owner)]));
-    const bound = sight.records.live.flatMap(({ record }) => (record.owner === null ? [] : [record.owner.ref]));
-    this.#watches.set([...sight.servers.flatMap(({ roots }) => roots.map(refOf)), ...owners, ...bound]);
+    this.#watch();
     if (!this.#closing) this.#asides.run('owners', this.#acts.endOwnerless(sight));
     this.#remember();
+  }
+
+  /** Whose exits are told: servers, their owners, and what servers of ours are bound to. */
+  #watch(): void {
+    if (this.#parts.mode !== 'app' || this.#closed) return;
+    const { servers } = this.#sight ?? { servers: [] };
+    const running = this.#lives.running();
+    this.#watches.set([
+      ...servers.flatMap(({ roots }) => roots.map(refOf)),
+      ...servers.flatMap(({ owner }) => (owner === null ? [] : [refOf(owner)])),
+      ...running.map(({ ref }) => ref),
+      ...running.flatMap(({ record }) => (record.owner === null ? [] : [record.owner.ref])),
+    ]);
   }
 
   #announceLeaks(sight: Sight): void {
