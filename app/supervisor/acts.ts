@@ -21,6 +21,8 @@ import { leakedTargets, serverTarget, type Target, targetById } from './targets.
 const REMEMBER_ENDED = 1000;
 /** Of a quit's time, what endings may use; the rest is for the last look and the report. */
 const QUIT_SHARE = 0.8;
+/** How much later than a look the event of an exit may come, in milliseconds. */
+const EXIT_EVENT_MS = 250;
 /** An ownerless server that did not end is tried again after this long, in milliseconds. */
 const OWNERLESS_EVERY_MS = 60_000;
 
@@ -51,7 +53,10 @@ export class Acts {
 
   /** Servers of ours that no record verifies any more: those that live are written down again. */
   async settleMissing(nonces: readonly string[], sight: Sight): Promise<void> {
-    for (const nonce of await settleMissing(nonces, sight, this.#parts)) await this.exited(nonce, null);
+    const gone = await settleMissing(nonces, sight, this.#parts);
+    // The event of an exit may be on its way, and only that tells how it came.
+    if (gone.length > 0) await new Promise((resolve) => setTimeout(resolve, EXIT_EVENT_MS));
+    await Promise.all(gone.map((nonce) => this.exited(nonce, null)));
   }
 
   /** @throws ActFailed and what the store and the host throw */

@@ -3,6 +3,7 @@
  * through the one teardown, and starts it again when its time comes. Decides nothing itself.
  */
 import type { ExitStatus } from '../hosts/host.ts';
+import { RecordStuck } from '../records/store.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { ActParts } from './act-parts.ts';
 import { endTree } from './ender.ts';
@@ -116,8 +117,14 @@ export class Recovery {
 
   /** It is proved gone, so its record says nothing any more. */
   #settle(nonce: string): void {
-    this.#parts.store.remove(nonce);
     this.#parts.lives.forget(nonce);
+    try {
+      this.#parts.store.remove(nonce);
+    } catch (error) {
+      if (!(error instanceof RecordStuck)) throw error;
+      // It is listed as stale from now on, and can be moved aside when the folder can be written again.
+      this.#parts.trouble(error);
+    }
   }
 
   #cancel(nonce: string): void {

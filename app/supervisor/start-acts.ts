@@ -69,9 +69,10 @@ export class Starts {
       const message = `${wish.kind} is no kind of server that Rollcall knows.`;
       throw new ActFailed('unknown-kind', message, 'Name one of those that the start dialog offers.');
     }
-    if (wish.replaces !== null) this.#parts.store.remove(wish.replaces);
     const existing = await this.#existing(wish);
     if (existing !== null) return started(existing, `${rowName(existing)} runs already, PID ${existing.pid}.`);
+    // The record of the one it brings back has said what it had to say; others are moved aside.
+    if (wish.replaces !== null) this.#parts.store.remove(wish.replaces);
     await this.#clearTheWay(wish, by);
     const task = tasks.begin('start', `Starting ${wish.kind} in ${wish.directory}`, [{ id: null, label: wish.kind }]);
     try {
