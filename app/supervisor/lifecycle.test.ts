@@ -40,6 +40,13 @@ describe('a life', () => {
     expect(step(life, { type: 'answered' }, POLICY, 2).life.state).toBe('ready');
   });
 
+  test('one whose start was cut off waits for its first answer, and its exit is noticed all the same', () => {
+    const life = adopted(0, false, 0);
+    expect(life.state).toBe('unresponsive');
+    expect(step(life, { type: 'answered' }, POLICY, 9).life).toMatchObject({ state: 'ready', readySince: 9 });
+    expect(step(life, crash, POLICY, 0)).toMatchObject({ life: { state: 'lost', attempt: 1 }, act: 'sweep' });
+  });
+
   test('an exit while it is being stopped is no surprise', () => {
     const stopping = told(adopted(0, true, 0), [{ type: 'ending' }]);
     expect(step(stopping, crash, POLICY, 0)).toEqual({ life: stopping, act: 'none' });

@@ -98,10 +98,15 @@ export function planned(now: number, attempt: number): Life {
   return { state: 'planned', since: now, readySince: null, attempt, retryAt: null, why: null };
 }
 
-/** The life of a server that was found running, when its record says that it had become ready, or not. */
+/**
+ * The life of a server that was found running. One whose start was cut off has nobody who waits for it to become ready,
+ * so it is not starting but does not answer yet.
+ */
 export function adopted(now: number, ready: boolean, attempt: number): Life {
-  const state = ready ? 'ready' : 'starting';
-  return { state, since: now, readySince: ready ? now : null, attempt, retryAt: null, why: null };
+  const life = { since: now, attempt, retryAt: null };
+  return ready
+    ? { ...life, state: 'ready', readySince: now, why: null }
+    : { ...life, state: 'unresponsive', readySince: null, why: 'its start was cut off before it answered' };
 }
 
 /** What cannot happen in a state changes nothing: news may come late or twice. */
@@ -119,8 +124,8 @@ export function step(life: Life, event: LifeEvent, policy: RestartPolicy, now: n
     case 'spawned':
       return life.state === 'planned' ? { life: into('starting'), act: 'none' } : stays;
     case 'answered':
-      if (life.state === 'unresponsive') return { life: into('ready'), act: 'none' };
-      return life.state === 'starting' ? { life: into('ready', { readySince: now }), act: 'none' } : stays;
+      if (life.state !== 'starting' && life.state !== 'unresponsive') return stays;
+      return { life: into('ready', { readySince: life.readySince ?? now }), act: 'none' };
     case 'silent':
       return life.state === 'ready' ? { life: into('unresponsive', { why: event.why }), act: 'none' } : stays;
     case 'ending':

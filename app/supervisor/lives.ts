@@ -161,6 +161,7 @@ export class Lives {
   }
 
   #adopt(record: ServerRecord): Entry {
+    // Version 1 did not write down when it became ready, only that the listener was known.
     const life = adopted(this.#now(), record.state === 'bound', record.attempt);
     const entry: Entry = { life, known: null, endedAt: null, childExit: null };
     this.#entries.set(record.nonce, entry);

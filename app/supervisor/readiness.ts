@@ -1,7 +1,9 @@
 /** Waiting until what was started really serves: the process that listens, answering as its kind. */
 import type { Look, ProcessInfo, Spawned } from '../hosts/host.ts';
 import type { ServerRecord } from '../records/schema.ts';
+import { serverLabel } from '../roll/words.ts';
 import type { Endpoint, Health } from '../servers/kind.ts';
+import { oneLine, redactArgv } from '../servers/redact.ts';
 import { groupsOf } from './belongings.ts';
 import { ActFailed } from './failure.ts';
 import { isFinished, nameOf } from './members.ts';
@@ -13,6 +15,8 @@ export const READY_DEADLINE_MS = 60_000;
 /** Between two looks while a start is under way. */
 const POLL_MS = 120;
 const HEALTH_DEADLINE_MS = 2000;
+/** Longest command in a sentence, in characters. */
+const COMMAND_LENGTH = 80;
 
 export interface Ready {
   readonly leader: ProcessInfo;
@@ -114,10 +118,34 @@ function endpointsAmong(look: Look, carriers: readonly ProcessInfo[], kind: stri
   });
 }
 
-/** Names who holds a port that was asked for. */
-export function portTaken(port: number, holder: ProcessInfo | 'unreadable'): ActFailed {
-  const who = holder === 'unreadable' ? "another user's process" : `${nameOf(holder)}, PID ${holder.pid}`;
-  return new ActFailed('port-taken', `Port ${port} is held by ${who}.`, 'Choose another port, or stop that program.');
+/**
+ * Names who holds a port that was asked for: a server of ours, another server that is listed, or any other program
+ * with its command.
+ */
+export function portTaken(
+  port: number,
+  holder: ProcessInfo | 'unreadable',
+  serverAt: StartDependencies['serverAt'],
+): ActFailed {
+  const taken = (who: string, remedy: string): ActFailed =>
+    new ActFailed('port-taken', `Port ${port} is held by ${who}.`, remedy);
+  if (holder === 'unreadable') return taken("another user's process", 'Choose another port.');
+  const who = `${nameOf(holder)}, PID ${holder.pid}`;
+  const server = serverAt(holder.pid);
+  if (server === null) {
+    const command = oneLine(redactArgv(holder.argv).join(' '), COMMAND_LENGTH);
+    return taken(command === '' ? who : `${who} (${command})`, 'Choose another port, or stop that program.');
+  }
+  const where = server.directory === null ? '' : ` in ${server.directory}`;
+  return server.standing === 'supervised'
+    ? taken(
+        `a server of Rollcall's, ${serverLabel(server)}${where}, PID ${server.pid}`,
+        'Use that one, or stop it first.',
+      )
+    : taken(
+        `another server that is ${server.standing}, ${serverLabel(server)}${where}, PID ${server.pid}`,
+        'Choose another port, or reap that server first.',
+      );
 }
 
 async function exitedSilently(
@@ -128,7 +156,7 @@ async function exitedSilently(
 ): Promise<ActFailed> {
   if (order.port !== null) {
     const holder = await deps.host.portHolder(order.port);
-    if (holder !== null) return portTaken(order.port, holder);
+    if (holder !== null) return portTaken(order.port, holder, deps.serverAt);
   }
   const how = exit.signal === null ? `with code ${exit.code ?? 'unknown'}` : `by ${exit.signal}`;
   const message = `${order.kind.name} ended ${how} after ${(afterMs / 1000).toFixed(1)} s without opening a port.`;

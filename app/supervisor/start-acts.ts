@@ -86,6 +86,7 @@ export class Starts {
           by,
           abort: this.#abort,
           progress: (message) => task.row(0, message),
+          serverAt: (pid) => this.#parts.lastSight()?.servers.find(({ row }) => row.pids.includes(pid))?.row ?? null,
         },
       );
       const { servers } = await freshSight();

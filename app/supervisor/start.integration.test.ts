@@ -4,10 +4,20 @@ import { createServer, type Server as NetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Host } from '../hosts/host.ts';
+import { createLocalHost } from '../hosts/local/local-host.ts';
+import { inlineLooker } from '../hosts/local/looker.ts';
+import type { ProcessRef } from '../identity/identity.ts';
+import { RecordStore } from '../records/store.ts';
 import type { CommandResult } from '../roll/commands.ts';
-import { readAudit } from './audit.ts';
+import { kindOf } from '../servers/kinds.ts';
+import { recognise } from '../servers/recognise.ts';
+import { Audit, readAudit } from './audit.ts';
 import { type Fake, installFake } from './fake-opencode.testing.ts';
-import { isAlive, Started, waitUntil } from './processes.testing.ts';
+import { Lives } from './lives.ts';
+import { refOf } from './members.ts';
+import { isAlive, livingIn, Started, waitUntil } from './processes.testing.ts';
+import { startServer } from './starter.ts';
 import { openWorld, type World } from './world.testing.ts';
 
 let folder: string;
@@ -58,6 +68,17 @@ function idAndPid(result: CommandResult): { id: string; pid: number } {
 
 const records = () => readdirSync(world.paths.recordsDir);
 
+async function hostOf(at: World): Promise<{ host: Host; close: () => Promise<void> }> {
+  const host = await createLocalHost({ looker: inlineLooker(recognise), stateDir: at.paths.stateDir });
+  return { host, close: () => host.close() };
+}
+
+async function writerOf(host: Host): Promise<ProcessRef> {
+  const info = await host.inspect(process.pid);
+  if (info === null) throw new Error('no process of our own');
+  return refOf(info);
+}
+
 async function listen(port = 0): Promise<{ server: NetServer; port: number }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -97,11 +118,94 @@ describe('a start', () => {
       await open();
       const result = await start({ port });
       expect(result).toMatchObject({ ok: false, failure: { code: 'port-taken' } });
-      expect(result.ok ? '' : result.failure.message).toBe(`Port ${port} is held by node, PID ${process.pid}.`);
+      const { message } = result.ok ? { message: '' } : result.failure;
+      expect(message).toContain(`Port ${port} is held by node, PID ${process.pid} (`);
+      expect(message).toContain(process.execPath);
       expect(records()).toEqual([]);
     } finally {
       server.close();
     }
+  });
+
+  test('A14 on the port of another server says whose it is: one of ours, or one that is only listed', async () => {
+    await open();
+    const { pid } = idAndPid(await start());
+    const port = world.server(pid)?.listening[0]?.port ?? 0;
+    const elsewhere = join(folder, 'elsewhere');
+    mkdirSync(elsewhere);
+    const order = {
+      command: 'start',
+      kind: 'opencode',
+      directory: elsewhere,
+      forPid: null,
+      keepRunning: false,
+    } as const;
+    const ours = await world.core.run({ ...order, port }, 'cli');
+    expect(ours.ok ? '' : ours.failure.message).toBe(
+      `Port ${port} is held by a server of Rollcall's, opencode :${port} in ${folder}, PID ${pid}.`,
+    );
+    const free = await listen();
+    free.server.close();
+    const foreign = started.spawn(join(folder, 'opencode'), ['serve', '--port', String(free.port)], { cwd: folder });
+    await world.until('the other one is listed', () => world.server(foreign.pid)?.listening.length === 1);
+    const theirs = await world.core.run({ ...order, port: free.port }, 'cli');
+    expect(theirs.ok ? '' : theirs.failure.message).toBe(
+      `Port ${free.port} is held by another server that is owned, opencode :${free.port} in ${folder}, PID ${foreign.pid}.`,
+    );
+    expect(records()).toHaveLength(1);
+  });
+
+  test('A24 that stays silent past its deadline fails with what its log says, and leaves nothing', async () => {
+    await open({ silent: true });
+    const { host, close } = await hostOf(world);
+    const kind = kindOf('opencode', [], { developmentBin: null, programs: {} });
+    if (kind === null) throw new Error('no such kind');
+    const talkative = join(folder, 'talkative');
+    writeFileSync(talkative, '#!/bin/sh\necho "cannot reach the moon"\nexec sleep 300\n');
+    chmodSync(talkative, 0o755);
+    const failure = await startServer(
+      {
+        kind: { ...kind, locate: async () => ({ found: true, program: talkative }) },
+        directory: folder,
+        port: null,
+        owner: null,
+        keepRunning: false,
+        attempt: 0,
+      },
+      {
+        host,
+        store: new RecordStore(world.paths.recordsDir, world.paths.setAsideDir),
+        audit: new Audit(world.paths.auditFile),
+        lives: new Lives(
+          () => ({ when: 'never', attempts: 1 }),
+          () => undefined,
+        ),
+        logsDir: world.paths.logsDir,
+        env: process.env,
+        writer: await writerOf(host),
+        look: (trees) => host.look({ customKinds: [], include: [], trees, ownPids: [process.pid] }),
+        uid: process.getuid?.() ?? null,
+        abort: new AbortController().signal,
+        by: 'cli',
+        progress: () => undefined,
+        pending: new Set(),
+        deadlineMs: 1200,
+        serverAt: () => null,
+      },
+    ).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    await close();
+    expect(failure).toMatchObject({
+      failure: {
+        code: 'not-ready',
+        message: 'opencode opened no port within 1 s.',
+        detail: 'cannot reach the moon',
+      },
+    });
+    expect(livingIn(folder)).toEqual([]);
+    expect(records()).toEqual([]);
   });
 
   test('A6 that exits with 0 and no listener is a failure, never "running"', async () => {

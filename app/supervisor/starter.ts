@@ -9,6 +9,7 @@ import { type Host, type Look, LookFailed, type ProcessInfo, type Spawned } from
 import type { ProcessRef } from '../identity/identity.ts';
 import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
+import type { Server } from '../roll/schema.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
 import type { Audit } from './audit.ts';
@@ -56,6 +57,8 @@ export interface StartDependencies {
   /** Nonces of starts under way, so that their records are not judged stale meanwhile. */
   readonly pending: Set<string>;
   readonly deadlineMs?: number;
+  /** The listed server that a process belongs to; null for any other process. */
+  readonly serverAt: (pid: number) => Server | null;
 }
 
 export interface Started {
@@ -76,7 +79,7 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
       'Start it with its own tool; Rollcall lists it.',
     );
   }
-  if (order.port !== null) await checkPort(deps.host, order.port);
+  if (order.port !== null) await checkPort(deps, order.port);
   deps.progress(`looking for ${kind.name}`);
   const program = await kind.locate(deps.env);
   if (!program.found) throw new ActFailed('not-found', program.why, program.remedy);
@@ -174,9 +177,9 @@ function checkFolder(directory: string): void {
   if (!stat.isDirectory()) throw new ActFailed('no-folder', `${directory} is no folder.`, remedy);
 }
 
-async function checkPort(host: Host, port: number): Promise<void> {
-  const holder = await host.portHolder(port);
-  if (holder !== null) throw portTaken(port, holder);
+async function checkPort(deps: StartDependencies, port: number): Promise<void> {
+  const holder = await deps.host.portHolder(port);
+  if (holder !== null) throw portTaken(port, holder, deps.serverAt);
 }
 
 async function spawn(
