@@ -73,6 +73,17 @@ export function isPlainWrapper(process: Recognisable): boolean {
 }
 
 /**
+ * True for a shell whose command string goes round in a loop: it starts its child again whenever that ends. Read from
+ * the words outside quotes; a loop that hides in a script's file is not told.
+ */
+export function loopsOver(process: Recognisable): boolean {
+  const text = commandString(process);
+  if (text === null) return false;
+  const bare = text.replace(/'[^']*'|"(?:\\.|[^"\\])*"|\\./gsu, '_');
+  return /(?:^|[;&|({\n]|\b(?:do|then|else)\s)\s*(?:while|until|for)\s.*?[;\n]\s*done\b/su.test(bare);
+}
+
+/**
  * True for a plain wrapper that exists for this one child alone, so that the two are one server. Stricter than
  * `isPlainWrapper`: a shell whose command string does more than start the child may keep other things alive.
  *

@@ -150,7 +150,9 @@ export class Acts {
 
   async #conclude(targets: readonly Target[], results: ReapResult[], message: string): Promise<CommandResult> {
     for (const { id, label } of targets) {
-      if (results.some((result) => result.id === id && result.outcome === 'gone')) this.#ended.set(id, label);
+      // One that had to wait for the kernel ends by the SIGKILL it got, after its result was told.
+      const ends = results.some(({ id: of, outcome }) => of === id && (outcome === 'gone' || outcome === 'survived'));
+      if (ends) this.#ended.set(id, label);
     }
     for (const oldest of this.#ended.keys()) {
       if (this.#ended.size <= REMEMBER_ENDED) break;

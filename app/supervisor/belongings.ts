@@ -6,8 +6,10 @@
 import type { Look, MarkName, ProcessInfo } from '../hosts/host.ts';
 import { groupServers, ownPids, recognisable, type ServerGroup } from '../servers/group.ts';
 import { editorLabel } from '../servers/labels.ts';
+import { meantToStay } from './meant-to-stay.ts';
 import { isFinished, nameOf } from './members.ts';
-import { ownerLabel, programName } from './owner-label.ts';
+import { ownerLabel } from './owner-label.ts';
+import { respawnersAbove } from './respawners.ts';
 import { serviceUnit } from './service.ts';
 import { ancestorsOf, childrenOf, startedNoEarlier, type TreeNode, treeBelow } from './tree.ts';
 
@@ -42,17 +44,6 @@ export function markedPid(info: ProcessInfo, mark: MarkName, look: Look): number
   if (info.ownPidNamespace !== look.observer.pidNamespace) return null;
   const pid = Number(info.marks[mark]);
   return Number.isInteger(pid) && pid > 1 && pid !== info.pid ? pid : null;
-}
-
-/** Started through nohup: the shell names the command it started in this variable, and node resets the signal. */
-function throughNohup(info: ProcessInfo): boolean {
-  return programName(info.marks._ ?? '') === 'nohup';
-}
-
-/** Somebody meant it to stay. What it merely inherited from the root it descends from does not count. */
-export function meantToStay(info: ProcessInfo, root: ProcessInfo | null): boolean {
-  if (info.ignoresHangup === true && root?.ignoresHangup !== true) return true;
-  return throughNohup(info) && !(root !== null && throughNohup(root));
 }
 
 /**
@@ -135,7 +126,7 @@ export interface BelongingsInput {
 }
 
 /**
- * The tree of a server, parents before children. It ends at other servers, at what was meant to stay and at other
+ * The tree of a server, parents before children, with the orphan supervisors above it first. It ends at other servers, at what was meant to stay and at other
  * users' processes; what only a mark ties to it counts unless somebody else may want it.
  */
 export function belongingsOf(input: BelongingsInput): TreeNode[] {
@@ -148,7 +139,12 @@ export function belongingsOf(input: BelongingsInput): TreeNode[] {
     if (info.pid === process.pid || others.has(info.pid)) return true;
     return (uid !== null && info.uid !== uid) || meantToStay(info, leader);
   };
-  const tree = treeBelow(look, [...own], stop, children);
+  const top = roots.find(({ pid }) => own.has(pid));
+  const respawners = top === undefined ? [] : respawnersAbove(look, top, children, uid);
+  const tree: TreeNode[] = [
+    ...respawners.map((info, depth) => ({ info, depth, respawner: true as const })),
+    ...treeBelow(look, [...own], stop, children).map(({ info, depth }) => ({ info, depth: depth + respawners.length })),
+  ];
   if (mark === null) return tree;
   const taken = new Set(tree.map(({ info }) => info.pid));
   const self = ourselves(look);

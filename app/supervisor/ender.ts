@@ -11,7 +11,7 @@ import { disposeServer } from '../servers/dispose.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
 import type { Audit } from './audit.ts';
 import { belongingsOf, groupsOf, isStill, othersOf } from './belongings.ts';
-import { Members, memoryOf, nameOf, refusalSentence } from './members.ts';
+import { type Member, Members, memoryOf, nameOf, refusalSentence } from './members.ts';
 
 /** How long a swept child may take after SIGTERM, and after SIGKILL, in milliseconds. */
 const CHILD_TERM_MS = 2000;
@@ -123,6 +123,8 @@ class Ending {
     this.#before = new Set(candidatesOf(first).map(({ identity }) => identityKey(identity)));
     await this.#extend(first);
     const snapshot = this.#members.all.map(({ info }) => info);
+    // Before anything is asked of the server: one that ends by a request would be started again, too.
+    await this.#endNow('respawner');
     const asked = await this.#dispose();
     await this.#endServer();
     await this.#sweep();
@@ -182,9 +184,9 @@ class Ending {
       uid: this.#deps.uid,
     });
     let added = 0;
-    for (const { info } of tree) {
+    for (const { info, respawner } of tree) {
       if (this.#members.has(info)) continue;
-      const verdict = await this.#members.add(info, 'child');
+      const verdict = await this.#members.add(info, respawner === true ? 'respawner' : 'child');
       if (verdict.verdict === 'same') added += 1;
     }
     return added;
@@ -226,15 +228,22 @@ class Ending {
   async #sweep(): Promise<void> {
     for (let round = 0; round < SWEEPS && this.#deps.abort?.aborted !== true; round += 1) {
       const added = await this.#extendAgain();
-      const living = await this.#members.living('any');
-      if (living.length === 0 && added === 0) return;
-      this.#deps.progress(`ending ${living.length} left of its tree`);
-      for (const member of living) await this.#members.signal(member, 'SIGTERM');
-      await this.#members.exited(living, CHILD_TERM_MS * this.#pace, () => undefined);
-      const stubborn = await this.#members.living('any');
-      for (const member of stubborn) await this.#members.signal(member, 'SIGKILL');
-      await this.#members.exited(stubborn, CHILD_KILL_MS * this.#pace, () => undefined);
+      const ended = await this.#endNow('any');
+      if (ended === 0 && added === 0) return;
     }
+  }
+
+  /** TERM, then KILL, for what still lives of this part; returns how many that were. */
+  async #endNow(part: Member['part'] | 'any'): Promise<number> {
+    const living = await this.#members.unkilled(part);
+    if (living.length === 0) return 0;
+    this.#deps.progress(part === 'any' ? `ending ${living.length} left of its tree` : 'ending what starts it again');
+    for (const member of living) await this.#members.signal(member, 'SIGTERM');
+    await this.#members.exited(living, CHILD_TERM_MS * this.#pace, () => undefined);
+    const stubborn = await this.#members.unkilled(part);
+    for (const member of stubborn) await this.#members.signal(member, 'SIGKILL');
+    await this.#members.exited(stubborn, CHILD_KILL_MS * this.#pace, () => undefined);
+    return living.length;
   }
 
   /** A look that fails half-way must not leave the known members alive: they are ended without it. */

@@ -24,6 +24,10 @@ export interface Fake {
   readonly leaveAfter?: number;
   /** Says over the event stream that a session is busy. */
   readonly busy?: boolean;
+  /** Burns a whole core for ever once it serves, with a child that has ended and is never collected. */
+  readonly spin?: boolean;
+  /** Reads this file once it serves, and waits for it with its only thread. */
+  readonly reads?: string;
   /** Starts these through a shell that exits at once, so that only the mark ties them to the server. */
   readonly cutOff?: readonly string[];
 }
@@ -58,6 +62,8 @@ if (fake.silent) { setInterval(() => {}, 1000); } else {
   server.listen(port, '127.0.0.1', () => console.log('opencode server listening on http://127.0.0.1:' + server.address().port));
   if (fake.crashAfter !== undefined) server.on('listening', () => setTimeout(() => { console.log('out of luck'); process.exit(1); }, fake.crashAfter));
   if (fake.leaveAfter !== undefined) server.on('listening', () => setTimeout(() => process.exit(0), fake.leaveAfter));
+  if (fake.reads) setTimeout(() => require('node:fs').readFileSync(fake.reads), 500);
+  if (fake.spin) setTimeout(() => { spawn('sleep', ['0.1'], { stdio: 'ignore' }); for (;;); }, 500);
 }
 `;
 

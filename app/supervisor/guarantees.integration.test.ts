@@ -188,29 +188,6 @@ test('F11 nothing is ended on an old look: with looks failing every act is refus
   expect((await reap(pid)).ok).toBe(true);
 });
 
-test('a server that somebody starts again is reported as come back, with who did it, and not called gone', async () => {
-  await open();
-  const loop = `cd ${folder}; while :; do ${program} serve --port 0; sleep 0.4; done`;
-  const shell = started.spawn('/bin/bash', ['-c', `setsid bash -c '${loop}' >/dev/null 2>&1 & sleep 0.2`]);
-  await waitUntil('the launcher has ended', () => !isAlive(shell.pid));
-  await world.until('it is leaked', (roll) =>
-    roll.servers.some(({ directory, standing }) => directory === folder && standing === 'leaked'),
-  );
-  const server = world.core.roll.servers.find(({ directory }) => directory === folder);
-  const pid = started.note(server?.pid ?? 0);
-  const parent = server?.processes.find((row) => row.pid === pid)?.ppid ?? 0;
-  started.note(parent);
-  const result = await reap(pid);
-  expect(result.results).toMatchObject([{ outcome: 'came-back' }]);
-  const [{ message } = { message: '' }] = result.results;
-  const next = Number(/came back as PID (?<pid>\d+)/u.exec(message)?.groups?.['pid']);
-  started.note(next);
-  expect(message).toContain(`started by bash, PID ${parent}`);
-  expect(isAlive(pid)).toBe(false);
-  expect(isAlive(next)).toBe(true);
-  await started.kill(parent);
-});
-
 test('an id that was never seen is refused, not called gone', async () => {
   await open();
   const result = await world.core.run(

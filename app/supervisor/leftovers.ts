@@ -2,8 +2,9 @@
 import type { Host, Look, MarkName, ProcessInfo } from '../hosts/host.ts';
 import type { Leftover } from '../roll/schema.ts';
 import { oneLine, redactArgv } from '../servers/redact.ts';
-import { doubtAbout, markedPid, meantToStay, ourselves } from './belongings.ts';
+import { doubtAbout, markedPid, ourselves } from './belongings.ts';
 import { idOf } from './ids.ts';
+import { meantToStay } from './meant-to-stay.ts';
 import { isFinished, memoryOf, nameOf } from './members.ts';
 import { ownerLabel } from './owner-label.ts';
 import { leftoverPermission } from './permissions.ts';

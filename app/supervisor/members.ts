@@ -22,8 +22,11 @@ export function memoryOf(info: ProcessInfo): number {
 export interface Member {
   readonly info: ProcessInfo;
   readonly held: HeldProcess;
-  /** The server and its wrappers end first, each by the kind's sequence; children are swept after them. */
-  readonly part: 'server' | 'child';
+  /**
+   * Orphan supervisors end first, so that nothing starts the server again; then the server and its wrappers by the
+   * kind's sequence; children are swept after them.
+   */
+  readonly part: 'respawner' | 'server' | 'child';
 }
 
 /** A sentence for a verdict that forbids a signal: what was not done, whom that protects, what to do. */
@@ -53,6 +56,8 @@ export class Members {
   readonly #subject: string;
   readonly #abort: AbortSignal | null;
   readonly #members = new Map<string, Member>();
+  /** Members that got SIGKILL, which nothing more can be added to. */
+  readonly #killed = new Set<Member>();
   /** What was sent so far, in order: "SIGTERM 4711". */
   readonly sent: string[] = [];
 
@@ -90,6 +95,11 @@ export class Members {
     return this.#with(part, ({ verdict }) => verdict === 'same');
   }
 
+  /** Those of the living that have not got SIGKILL yet. */
+  async unkilled(part: Member['part'] | 'any'): Promise<Member[]> {
+    return (await this.living(part)).filter((member) => !this.#killed.has(member));
+  }
+
   /** Members that are not proved to have ended: what cannot be told counts as alive. */
   async remaining(): Promise<Member[]> {
     return this.#with('any', ({ verdict }) => verdict !== 'gone' && verdict !== 'zombie' && verdict !== 'reused');
@@ -113,6 +123,7 @@ export class Members {
     this.#audit.write({ ...line, event: 'signal-intent', text: `${signal} to PID ${pid}, ${name}` });
     const outcome = await member.held.signal(signal);
     if (outcome.sent) {
+      if (signal === 'SIGKILL') this.#killed.add(member);
       this.sent.push(`${signal} ${pid}`);
       this.#audit.note({
         ...line,

@@ -45,7 +45,7 @@ const INITS: ReadonlySet<string> = new Set([
  * the session, unless the child leads its own. The first process of a container may be somebody's program, and then
  * it is a parent like any other.
  */
-function isAdopter(parent: ProcessInfo, child: ProcessInfo, look: Look): boolean {
+export function isAdopter(parent: ProcessInfo, child: ProcessInfo, look: Look): boolean {
   if (parent.pid === 1) return INITS.has(parent.comm) || parent.session !== child.session;
   if (look.reapers.includes(parent.pid)) return true;
   if (child.session === child.pid || parent.session === child.session) return false;

@@ -12,14 +12,14 @@ const COMMAND_LENGTH = 400;
  * @param roles PIDs of the server's own processes; the rest are children
  */
 export function processRows(tree: readonly TreeNode[], leader: number, own: ReadonlySet<number>): ProcessRow[] {
-  return tree.map(({ info, depth }) => ({
+  return tree.map(({ info, depth, respawner }) => ({
     id: idOf(info.identity),
     identity: info.identity,
     pid: info.pid,
     ppid: info.ppid,
     name: nameOf(info),
     command: oneLine(redactArgv(info.argv).join(' ') || `[${info.comm}]`, COMMAND_LENGTH),
-    role: info.pid === leader ? 'server' : own.has(info.pid) ? 'wrapper' : 'child',
+    role: info.pid === leader ? 'server' : own.has(info.pid) || respawner === true ? 'wrapper' : 'child',
     depth,
     rssBytes: info.rssBytes,
     pssBytes: info.pssBytes,

@@ -106,7 +106,7 @@ function judgeServer(
   const own = new Set(group.pids);
   const others = othersOf(groups, group.leader);
   const tree = belongingsOf({ look, roots, leader, mark: kind?.mark ?? null, others, uid });
-  const below = tree.map(({ info }) => info).filter(({ pid }) => !own.has(pid));
+  const below = tree.flatMap(({ info, respawner }) => (own.has(info.pid) || respawner === true ? [] : [info]));
   const treePids = new Set(tree.map(({ info }) => info.pid));
   const record =
     input.live.find(({ ref }) => roots.some(({ identity }) => identityKey(identity) === identityKey(ref.identity))) ??

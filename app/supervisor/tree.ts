@@ -30,6 +30,8 @@ export interface TreeNode {
   readonly info: ProcessInfo;
   /** Levels below the first root. */
   readonly depth: number;
+  /** An orphan supervisor above the server, which ends before it. */
+  readonly respawner?: true;
 }
 
 /**

@@ -11,7 +11,7 @@ import { isContainerCgroup, leafCgroup } from './procfs/cgroup.ts';
 import { type Beat, ProcReader } from './procfs/read.ts';
 import { isFinished } from './procfs/stat.ts';
 import { isReaper } from './reapers.ts';
-import { relevant } from './relevance.ts';
+import { besideServers, relevant } from './relevance.ts';
 
 /** Tells what a process is; `app/servers` supplies it. */
 export type Recognise = (process: Recognisable, custom: readonly CustomKind[]) => Recognition | null;
@@ -71,7 +71,8 @@ export class Collector {
       candidates = this.#candidates(request.customKinds);
       const roots = [...candidates.map(({ pid }) => pid), ...(request.trees ?? [])];
       for (const [pid, entry] of this.#table.entries) if (entry.marked) roots.push(pid);
-      const belonging = relevant(this.#table.entries, roots, request.include);
+      const beside = besideServers(this.#table.entries, processes);
+      const belonging = relevant(this.#table.entries, roots, [...request.include, ...beside]);
       trees = belonging.trees;
       this.#ofInterest = belonging.all;
       const fresh = [...belonging.all].filter((pid) => !processes.has(pid) && !skip.has(pid));

@@ -163,7 +163,8 @@ test('a program that becomes a server by exec, keeping its identity, is seen on 
   const before = await look(host, { ...NOTHING_ASKED, include: [shell.pid] });
   const identity = before.processes.get(shell.pid)?.identity;
   shell.tell('go');
-  await until('it is python', () => readFileSync(`/proc/${shell.pid}/comm`, 'utf8').startsWith('python'));
+  // Its name changes a moment before its arguments do.
+  await until('it is python', () => readFileSync(`/proc/${shell.pid}/cmdline`, 'utf8').includes('time.sleep(60)\0--'));
   const after = await look(host);
   expect(after.processes.get(shell.pid)?.comm).toMatch(/^python/u);
   expect(after.processes.get(shell.pid)?.identity).toEqual(identity);

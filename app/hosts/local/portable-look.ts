@@ -10,7 +10,7 @@ import { type Looker, type LookingPlace, reasonOf } from './looker.ts';
 import { type ListedProcess, listOne, listProcesses } from './portable-processes.ts';
 import { hashArgv } from './procfs/argv.ts';
 import { isReaper } from './reapers.ts';
-import { relevant } from './relevance.ts';
+import { besideServers, relevant } from './relevance.ts';
 
 type Connection = Systeminformation.NetworkConnectionsData;
 type Usage = Systeminformation.ProcessesProcessData;
@@ -156,7 +156,9 @@ function assemble(
   });
   const table = new Map([...everyone].map(([pid, info]) => [pid, { stat: info }]));
   const roots = [...candidates.map(({ pid }) => pid), ...(request.trees ?? [])];
-  const { all, trees } = relevant(table, roots, request.include);
+  const first = relevant(table, roots, request.include);
+  const seen = new Map([...everyone].filter(([pid]) => first.all.has(pid)));
+  const { all, trees } = relevant(table, roots, [...request.include, ...besideServers(table, seen)]);
   const sockets = attribute(connections ?? [], trees, request.ownPids);
   const wanted = new Set([...all, ...sockets.clients.flatMap(({ peerPid }) => (peerPid === null ? [] : [peerPid]))]);
   const processes = new Map([...everyone].filter(([pid]) => wanted.has(pid)));

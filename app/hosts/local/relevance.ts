@@ -1,3 +1,6 @@
+import { loopsOver } from '../../servers/wrappers.ts';
+import type { ProcessInfo } from '../host.ts';
+
 /** What is needed of a process to place it in the tree. */
 export interface Placed {
   readonly stat: { readonly pid: number; readonly ppid: number };
@@ -47,4 +50,22 @@ export function relevant(
     }
   }
   return { trees, all };
+}
+
+/**
+ * What runs beside a server under a shell that goes round in a loop. Whether that shell exists for the server alone can
+ * be told only from all of its children.
+ *
+ * @param seen processes of the look so far
+ */
+export function besideServers(
+  table: ReadonlyMap<number, Placed>,
+  seen: ReadonlyMap<number, Pick<ProcessInfo, 'comm' | 'argv' | 'executable'>>,
+): number[] {
+  const loops = new Set<number>();
+  for (const [pid, { comm, argv, executable }] of seen) {
+    if (loopsOver({ comm, argv, executablePath: executable?.path ?? null })) loops.add(pid);
+  }
+  if (loops.size === 0) return [];
+  return [...table.values()].flatMap(({ stat }) => (loops.has(stat.ppid) ? [stat.pid] : []));
 }
