@@ -121,7 +121,7 @@ class Ending {
 
     const first = await this.#look();
     this.#before = new Set(candidatesOf(first).map(({ identity }) => identityKey(identity)));
-    await this.#extend(first);
+    await this.#extend(first, true);
     const snapshot = this.#members.all.map(({ info }) => info);
     // Before anything is asked of the server: one that ends by a request would be started again, too.
     await this.#endNow('respawner');
@@ -169,8 +169,11 @@ class Ending {
     return this.#deps.look(this.#members.all.map(({ info }) => info.pid));
   }
 
-  /** Takes in what belongs to the target in this look; returns how many processes were new. */
-  async #extend(look: Look): Promise<number> {
+  /**
+   * Takes in what belongs to the target in this look; returns how many processes were new. An orphan supervisor counts
+   * only at first, while it stands as the plan has shown it.
+   */
+  async #extend(look: Look, first: boolean): Promise<number> {
     const known = this.#members.all.map(({ info }) => info).filter((info) => isStill(look, info));
     const leader = this.#target.roots.at(-1) ?? null;
     const tree = belongingsOf({
@@ -185,7 +188,8 @@ class Ending {
     });
     let added = 0;
     for (const { info, respawner } of tree) {
-      if (this.#members.has(info)) continue;
+      const late = respawner === true && !first;
+      if (late || this.#members.has(info)) continue;
       const verdict = await this.#members.add(info, respawner === true ? 'respawner' : 'child');
       if (verdict.verdict === 'same') added += 1;
     }
@@ -249,7 +253,7 @@ class Ending {
   /** A look that fails half-way must not leave the known members alive: they are ended without it. */
   async #extendAgain(): Promise<number> {
     try {
-      return await this.#extend(await this.#look());
+      return await this.#extend(await this.#look(), false);
     } catch (error) {
       if (!(error instanceof LookFailed)) throw error;
       this.#deps.progress(error.message);

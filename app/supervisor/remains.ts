@@ -4,7 +4,8 @@
  */
 import type { Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type StartTime } from '../identity/identity.ts';
-import { doubtAbout, groupsOf, markedPid, meantToStay, othersOf, ourselves } from './belongings.ts';
+import { doubtAbout, groupsOf, markedPid, othersOf, ourselves } from './belongings.ts';
+import { meantToStay } from './meant-to-stay.ts';
 import { isFinished } from './members.ts';
 import { startedNoEarlier, treeBelow } from './tree.ts';
 

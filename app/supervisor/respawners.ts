@@ -36,8 +36,8 @@ export function respawnersAbove(
     if (parent.pid === process.pid || !startedNoEarlier(child, parent) || !isPlainWrapper(recognisable(parent))) {
       return [];
     }
-    const living = (children.get(parent.pid) ?? []).filter((each) => !isFinished(each));
-    if (living.length === 1 && isRespawner(parent, look, uid)) found.unshift(parent);
+    const [only, ...others] = (children.get(parent.pid) ?? []).filter((each) => !isFinished(each));
+    if (only?.pid === child.pid && others.length === 0 && isRespawner(parent, look, uid)) found.unshift(parent);
     child = parent;
   }
   return [];

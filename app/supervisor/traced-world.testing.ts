@@ -28,11 +28,15 @@ export interface TracedWorld {
   start(): Promise<{ readonly id: string; readonly pid: number }>;
   server(pid: number): Promise<Server | undefined>;
   records(): readonly string[];
+  /** Opens another supervisor on the same state, after this one has been closed. */
+  reopen(): Promise<TracedWorld>;
   /** Ends the supervisor as quitting the app does. */
   close(stopServers: boolean): Promise<QuitReport>;
 }
 
 export interface TracedOptions {
+  /** Folder of an earlier one, to go on with its state; a new one when left out. */
+  readonly root?: string;
   readonly tamper?: readonly string[];
   /** Words put before strace and everything after it; the fake server's program and folder are told. */
   readonly inGroup?: (program: string, folder: string) => readonly string[];
@@ -41,7 +45,7 @@ export interface TracedOptions {
 
 /** Opens it; the supervisor and what it started end with the test. */
 export async function openTraced(actor: URL, options: TracedOptions = {}): Promise<TracedWorld> {
-  const root = temporaryFolder();
+  const root = options.root ?? temporaryFolder();
   const folder = join(root, 'servers');
   const program = installFake(folder);
   const env = {
@@ -93,6 +97,7 @@ export async function openTraced(actor: URL, options: TracedOptions = {}): Promi
     roll,
     run,
     close,
+    reopen: () => openTraced(actor, { ...options, root }),
     plan: async (targets) => (await ask.put({ ask: 'plan', targets })) as Plan,
     until: (what, test) => untilRoll(what, roll, test),
     server: async (of) => (await roll()).servers.find(({ pids }) => pids.includes(of)),

@@ -14,6 +14,7 @@ import { straceTrouble } from '../hosts/local/testing/strace.ts';
 import { occupy, witnessAt } from '../hosts/local/testing/strangers.ts';
 import type { ProcessIdentity, ProcessRef } from '../identity/identity.ts';
 import type { CommandResult } from '../roll/commands.ts';
+import type { Server } from '../roll/schema.ts';
 import { readAudit } from './audit.ts';
 import { idOf } from './ids.ts';
 import { openTraced, type TracedWorld } from './traced-world.testing.ts';
@@ -83,45 +84,64 @@ describe.each([
   ['on a kernel without pidfds', ['pidfd_open:error=ENOSYS']],
 ])('%s', (_, tamper) => {
   test('C1 a recorded PID that came round to a stranger gets no signal from stop, restart, reap, reap all, clear, start and quit', async (context) => {
-    const world = await openTraced(actor, { tamper });
-    expect((await world.roll()).hosts[0]?.signalling).toMatchObject(
+    const before = await openTraced(actor, { tamper });
+    expect((await before.roll()).hosts[0]?.signalling).toMatchObject(
       tamper.length === 0
         ? { method: 'pidfd' }
         : { method: 'verify-then-kill', note: expect.stringContaining('ENOSYS') },
     );
-    const { id, pid } = await world.start();
+    const { id, pid } = await before.start();
+    await before.close(false);
     await end(pid);
     const witness = await witnessAt(pid);
     if (typeof witness === 'string') return context.skip(witness);
-    await world.until('the record is stale', (roll) => roll.records.some(({ verdict }) => verdict === 'reused'));
-    await everyAct(world, id);
+    const world = await before.reopen();
     const [entry] = (await world.roll()).records;
     expect(entry).toMatchObject({ pid, verdict: 'reused', clearable: true });
+    await everyAct(world, id);
     await world.run({ command: 'clear', path: entry?.path ?? '', sha256: entry?.sha256 ?? '' });
     expect(world.records()).toEqual([]);
     const next = await world.start();
     await world.close(true);
     expect(isAlive(next.pid)).toBe(false);
+    expect(before.trace.signals()).toEqual([]);
     expect(world.trace.signals()).toEqual([`SIGTERM ${next.pid}`]);
     expect(witness.felt()).toEqual([]);
   });
 
-  test('C1 a recorded PID that came round to a server of the same kind with the same arguments is not the recorded one', async (context) => {
+  test('C1 the same while Rollcall runs, ends what is left of its server and starts it again', async (context) => {
     const world = await openTraced(actor, { tamper });
     const { id, pid } = await world.start();
-    const [before] = (await world.roll()).servers;
     await end(pid);
-    const made = await occupy(pid, before?.command ?? [], world.folder);
+    const witness = await witnessAt(pid);
+    if (typeof witness === 'string') return context.skip(witness);
+    const again = (server: Server): boolean => server.supervised !== null && server.id !== id && server.health === 'ok';
+    const roll = await world.until('it was started again', ({ servers }) => servers.some(again));
+    const next = roll.servers.find(again)?.pid ?? 0;
+    await everyAct(world, id);
+    await world.close(true);
+    expect(world.trace.signals()).toEqual([`SIGTERM ${next}`]);
+    expect(witness.felt()).toEqual([]);
+  });
+
+  test('C1 a recorded PID that came round to a server of the same kind with the same arguments is not the recorded one', async (context) => {
+    const before = await openTraced(actor, { tamper });
+    const { id, pid } = await before.start();
+    const [recorded] = (await before.roll()).servers;
+    await before.close(false);
+    await end(pid);
+    const made = await occupy(pid, recorded?.command ?? [], before.folder);
     if (made !== null) return context.skip(made);
+    const world = await before.reopen();
     await world.until('the other one is listed', (roll) =>
       roll.servers.some((server) => server.pid === pid && server.id !== id && server.listening.length > 0),
     );
     const other = await world.server(pid);
-    expect(other).toMatchObject({ supervised: null, command: before?.command, executable: before?.executable });
+    expect(other).toMatchObject({ supervised: null, command: recorded?.command, executable: recorded?.executable });
     expect((await world.roll()).records).toMatchObject([{ pid, verdict: 'reused' }]);
     await everyAct(world, id);
     await world.close(true);
-    expect(world.trace.signals()).toEqual([]);
+    expect([...before.trace.signals(), ...world.trace.signals()]).toEqual([]);
     expect(isAlive(pid)).toBe(true);
   });
 
@@ -146,11 +166,13 @@ describe.each([
   });
 
   test('C17 C18 C27 records that name what may not be a target, or is not what they say, move nothing but themselves', async () => {
-    const world = await openTraced(actor, { tamper });
-    const victims = await victimsOf(world, tamper.length === 0);
-    const first = await world.start();
-    const template = JSON.parse(world.records()[0] ?? '') as Record<string, unknown>;
+    const before = await openTraced(actor, { tamper });
+    const first = await before.start();
+    const template = JSON.parse(before.records()[0] ?? '') as Record<string, unknown>;
+    await before.close(false);
     await end(first.pid);
+    const world = await before.reopen();
+    const victims = await victimsOf(world, tamper.length === 0);
     for (const [index, { ref }] of victims.entries()) {
       const nonce = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
       const forged = { ...template, nonce, server: ref, spawned: ref, state: 'bound' };
