@@ -51,6 +51,11 @@ export class Acts {
     return this.#recovery.exited(nonce, status);
   }
 
+  /** PIDs of servers that went away and whose remains are being ended just now. */
+  get sweptPids(): ReadonlySet<number> {
+    return this.#recovery.sweptPids;
+  }
+
   /** Servers of ours that no record verifies any more: those that live are written down again. */
   async settleMissing(nonces: readonly string[], sight: Sight): Promise<void> {
     const gone = await settleMissing(nonces, sight, this.#parts);

@@ -87,6 +87,10 @@ describe('a crash', () => {
     const children = (before?.processes ?? [])
       .filter(({ role }) => role === 'child')
       .map((row) => started.note(row.pid));
+    const seen = new Set<string>();
+    world.core.subscribe(({ alerts }) => {
+      for (const { id } of alerts) seen.add(id);
+    });
     process.kill(pid, 'SIGKILL');
     await world.until('it is told', () => ended().some(({ retryAt }) => retryAt !== null));
     expect(ended()[0]).toMatchObject({
@@ -100,6 +104,8 @@ describe('a crash', () => {
     expect(events('exited')[0]?.text).toMatch(/ended unexpectedly: it was ended by SIGKILL$/u);
     const next = await successorOf(pid);
     expect(children.filter(isAlive)).toEqual([]);
+    // What is being swept after is nobody's leak.
+    expect(seen).not.toContain('leaked');
     expect(world.server(next)?.listening).toEqual(before?.listening);
     await world.until('it is settled', () => ended().length === 0 && records().length === 1);
     expect(world.core.roll.records).toEqual([]);
@@ -180,6 +186,20 @@ describe('an end that somebody meant', () => {
     expect(ended()).toEqual([]);
     expect(records()).toEqual([]);
     expect(world.core.roll.alerts).toEqual([]);
+  });
+
+  test('two who start it again at once get the same server', async () => {
+    await open();
+    const pid = await startedPid();
+    process.kill(pid, 'SIGTERM');
+    await world.until('it is told', () => ended().length === 1);
+    const nonce = ended()[0]?.nonce ?? '';
+    const again = () => world.core.run({ command: 'start-again', nonce }, 'window');
+    const [first, second] = await Promise.all([again(), again()]);
+    if (!first.ok || first.server === null) throw new Error(JSON.stringify(first));
+    started.note(first.server.pid);
+    expect(second).toEqual(first);
+    expect(livingIn(folder)).toEqual([first.server.pid]);
   });
 
   test('a start of the same by a person settles what went away', async () => {

@@ -161,8 +161,8 @@ export class Lives {
   }
 
   #adopt(record: ServerRecord): Entry {
-    // Version 1 did not write down when it became ready, only that the listener was known.
-    const life = adopted(this.#now(), record.state === 'bound', record.attempt);
+    // Version 1 did not write down when it became ready, only where it listens.
+    const life = adopted(this.#now(), record.readyAt !== null || record.listening !== null, record.attempt);
     const entry: Entry = { life, known: null, endedAt: null, childExit: null };
     this.#entries.set(record.nonce, entry);
     return entry;

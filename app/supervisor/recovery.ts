@@ -30,7 +30,10 @@ export class Recovery {
   readonly #start: (wish: StartWish, by: string) => Promise<CommandResult>;
   readonly #abort: AbortSignal;
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #sweeps = new Set<Promise<void>>();
+  /** Sweeps under way, with the PID the server had. */
+  readonly #sweeps = new Map<Promise<void>, number>();
+  /** Restarts under way, by the nonce of the one that went away: a second wish settles on the first. */
+  readonly #restarts = new Map<string, Promise<CommandResult>>();
   #closed = false;
 
   /** @param abort fires when this process lets go of the writer's lock: nothing is signalled after that */
@@ -38,6 +41,11 @@ export class Recovery {
     this.#parts = parts;
     this.#start = start;
     this.#abort = abort;
+  }
+
+  /** PIDs of servers that are gone and being swept after: what they left behind is no news for anybody. */
+  get sweptPids(): ReadonlySet<number> {
+    return new Set(this.#sweeps.values());
   }
 
   /** A server of ours is gone. Resolves when what follows from that is done; a restart comes later by itself. */
@@ -57,13 +65,21 @@ export class Recovery {
       text: `${known.label}, PID ${pid}, ended unexpectedly: ${why}`,
     });
     const sweep = this.#sweep(known).finally(() => this.#sweeps.delete(sweep));
-    this.#sweeps.add(sweep);
+    this.#sweeps.set(sweep, pid);
     await sweep;
     this.#schedule(nonce);
   }
 
   /** Starts one that went away again, now: its time has come, or a person asked. */
-  async startAgain(nonce: string, by: 'policy' | 'person', actor: string): Promise<CommandResult> {
+  startAgain(nonce: string, by: 'policy' | 'person', actor: string): Promise<CommandResult> {
+    const running = this.#restarts.get(nonce);
+    if (running !== undefined) return running;
+    const restarting = this.#startAgain(nonce, by, actor).finally(() => this.#restarts.delete(nonce));
+    this.#restarts.set(nonce, restarting);
+    return restarting;
+  }
+
+  async #startAgain(nonce: string, by: 'policy' | 'person', actor: string): Promise<CommandResult> {
     const { lives } = this.#parts;
     this.#cancel(nonce);
     const known = lives.known(nonce);
@@ -112,7 +128,7 @@ export class Recovery {
   async close(): Promise<void> {
     this.#closed = true;
     for (const nonce of [...this.#timers.keys()]) this.#cancel(nonce);
-    await Promise.allSettled([...this.#sweeps]);
+    await Promise.allSettled([...this.#sweeps.keys()]);
   }
 
   /** It is proved gone, so its record says nothing any more. */
@@ -195,5 +211,7 @@ export class Recovery {
     for (const ending of await Promise.allSettled(endings)) {
       if (ending.status === 'rejected') this.#parts.trouble(ending.reason);
     }
+    // What the last look showed of them is over; a look that fails says so itself.
+    if (roots.length > 0) await this.#parts.freshSight().catch(() => undefined);
   }
 }

@@ -27,6 +27,8 @@ export interface SnapshotInput {
   readonly machine: MachineLine | null;
   readonly judged: Judged;
   readonly ended: readonly Ended[];
+  /** PIDs of servers whose remains are being ended: those are no leftovers that anybody has to see to. */
+  readonly swept: ReadonlySet<number>;
   /** What is known of a server of ours beyond the last look. */
   readonly lifeOf: (record: ServerRecord) => { readonly state: LifeState | null; readonly outdated: string | null };
   readonly records: readonly RecordEntry[];
@@ -75,7 +77,7 @@ function withLife({ row, record }: Judged['servers'][number], lifeOf: SnapshotIn
 
 export function takeSnapshot(input: SnapshotInput): Roll {
   const servers = input.judged.servers.map((server) => withLife(server, input.lifeOf));
-  const leftovers = input.judged.leftovers.map(({ row }) => row);
+  const leftovers = input.judged.leftovers.map(({ row }) => row).filter(({ ofPid }) => !input.swept.has(ofPid));
   const hosts = [hostEntry(input)];
   // The record of a server that went away stands for its entry there; it is no finding of its own.
   const settled = new Set(input.ended.map(({ nonce }) => nonce));

@@ -266,6 +266,11 @@ async function abandon(
   if (!(error instanceof ActFailed)) return error;
   const { failure } = error;
   const log = record.logPath === null ? '' : tail(record.logPath, LOG_TAIL_BYTES).text.trim();
+  // A package runner that cannot find its package may end with 0 having run nothing.
+  const silent =
+    log === '' && failure.code === 'exited'
+      ? 'Its log is empty, so it may have run nothing at all: try the command in a terminal.'
+      : failure.remedy;
   const rest = ended !== null && ended.outcome !== 'gone' ? ` ${ended.message}` : '';
-  return new ActFailed(failure.code, `${failure.message}${rest}`, failure.remedy, log === '' ? null : log);
+  return new ActFailed(failure.code, `${failure.message}${rest}`, silent, log === '' ? null : log);
 }

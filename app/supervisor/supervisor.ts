@@ -334,6 +334,7 @@ export class Supervisor implements LocalCore {
       machine: this.#machine,
       judged: this.#sight ?? { servers: [], leftovers: [] },
       ended: this.#lives.ended(),
+      swept: this.#acts.sweptPids,
       lifeOf: (record) => ({ state: this.#lives.state(record.nonce), outdated: this.#outdated.of(record) }),
       records: [...(this.#sight?.records.stale ?? []), ...this.#moved],
       tasks: this.#tasks.list,
