@@ -88,8 +88,8 @@ describe('a crash', () => {
       .filter(({ role }) => role === 'child')
       .map((row) => started.note(row.pid));
     const seen = new Set<string>();
-    world.core.subscribe(({ alerts }) => {
-      for (const { id } of alerts) seen.add(id);
+    world.core.subscribe(({ leftovers }) => {
+      for (const { command } of leftovers) seen.add(command);
     });
     process.kill(pid, 'SIGKILL');
     await world.until('it is told', () => ended().some(({ retryAt }) => retryAt !== null));
@@ -104,8 +104,8 @@ describe('a crash', () => {
     expect(events('exited')[0]?.text).toMatch(/ended unexpectedly: it was ended by SIGKILL$/u);
     const next = await successorOf(pid);
     expect(children.filter(isAlive)).toEqual([]);
-    // What is being swept after is nobody's leak.
-    expect(seen).not.toContain('leaked');
+    // What is being swept after is nobody's leak; the deaf helper's own sleep may outlive it for a moment.
+    expect([...seen].filter((command) => command !== 'sleep 0.2')).toEqual([]);
     expect(world.server(next)?.listening).toEqual(before?.listening);
     await world.until('it is settled', () => ended().length === 0 && records().length === 1);
     expect(world.core.roll.records).toEqual([]);

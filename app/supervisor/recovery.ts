@@ -2,16 +2,19 @@
  * Carries out what the state machine says of a server that went away unasked: tells of it, ends what is left of it
  * through the one teardown, and starts it again when its time comes. Decides nothing itself.
  */
-import type { ExitStatus } from '../hosts/host.ts';
+import type { ExitStatus, ProcessInfo } from '../hosts/host.ts';
 import { RecordStuck } from '../records/store.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { ActParts } from './act-parts.ts';
-import { endTree } from './ender.ts';
+import { type EndResult, endTree } from './ender.ts';
 import { ActFailed, done, failureOf } from './failure.ts';
 import { exitWords } from './lifecycle.ts';
 import type { Known } from './lives.ts';
 import { remainsOf } from './remains.ts';
 import type { StartWish } from './start-acts.ts';
+
+/** Looks that may still find something left before the account is closed. */
+const SWEEPS = 3;
 
 /** Failures that another try could not mend. */
 const FINAL: ReadonlySet<string> = new Set([
@@ -181,37 +184,46 @@ export class Recovery {
     }
   }
 
-  /** Ends what is left of it. That it could not be ended is told; the server is gone in any case. */
+  /**
+   * Ends what is left of it, and looks again until there is nothing more: what a child has started in its last moment
+   * turns up only when that child is gone. That something could not be ended is told; the server is gone in any case.
+   */
   async #sweep(known: Known): Promise<void> {
-    const { observatory, host, audit, uid } = this.#parts;
-    const look = await observatory.look(known.processes.map(({ pid }) => pid));
-    const roots = remainsOf({
-      look,
-      nonce: known.record.nonce,
-      server: known.ref.identity,
-      processes: known.processes,
-      uid,
-    });
-    const endings = roots.map((root) =>
-      endTree(
-        { label: `what is left of ${known.label}`, roots: [root], kind: null, endpoint: null, ports: [] },
-        {
-          host,
-          look: (trees) => observatory.look(trees),
-          audit,
-          by: 'app',
-          uid,
-          abort: this.#abort,
-          budgetMs: null,
-          comeBackMs: 0,
-          progress: () => undefined,
-        },
-      ),
-    );
-    for (const ending of await Promise.allSettled(endings)) {
-      if (ending.status === 'rejected') this.#parts.trouble(ending.reason);
+    const { observatory, uid } = this.#parts;
+    for (let round = 0; round < SWEEPS && !this.#abort.aborted; round += 1) {
+      const look = await observatory.look(known.processes.map(({ pid }) => pid));
+      const roots = remainsOf({
+        look,
+        nonce: known.record.nonce,
+        server: known.ref.identity,
+        processes: known.processes,
+        uid,
+      });
+      if (roots.length === 0) break;
+      const endings = roots.map((root) => this.#end(root, known));
+      for (const ending of await Promise.allSettled(endings)) {
+        if (ending.status === 'rejected') this.#parts.trouble(ending.reason);
+      }
     }
     // What the last look showed of them is over; a look that fails says so itself.
-    if (roots.length > 0) await this.#parts.freshSight().catch(() => undefined);
+    await this.#parts.freshSight().catch(() => undefined);
+  }
+
+  #end(root: ProcessInfo, { label }: Known): Promise<EndResult> {
+    const { observatory, host, audit, uid } = this.#parts;
+    return endTree(
+      { label: `what is left of ${label}`, roots: [root], kind: null, endpoint: null, ports: [] },
+      {
+        host,
+        look: (trees) => observatory.look(trees),
+        audit,
+        by: 'app',
+        uid,
+        abort: this.#abort,
+        budgetMs: null,
+        comeBackMs: 0,
+        progress: () => undefined,
+      },
+    );
   }
 }
