@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync, lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
@@ -19,6 +20,34 @@ export class WriteFailed extends Error {
     super(`${path} could not be written (${code}). ${remedyFor(code)}`, { cause });
     this.path = path;
     this.code = code;
+  }
+}
+
+/** `.NAME.PID.RANDOM.tmp`, as `atomicWrite` names what it has not finished. */
+const TEMPORARY = /^\..+\.(?<pid>\d+)\.[0-9a-f]{12}\.tmp$/u;
+/** What is older than this is nobody's, whoever has its PID now. Milliseconds. */
+const TEMPORARY_LIVES_MS = 3600 * 1000;
+
+/** Whether the process that began a temporary file may still finish it. */
+function mayBeUnderWay(pid: number, modifiedAt: number): boolean {
+  if (pid === process.pid) return true;
+  if (Date.now() - modifiedAt > TEMPORARY_LIVES_MS) return false;
+  return process.platform !== 'linux' || existsSync(`/proc/${pid}`);
+}
+
+/** Removes what writes that a crash cut off have left in a folder. What stands under a name of its own is not touched. */
+export function removeStaleTemporaries(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const pid = TEMPORARY.exec(name)?.groups?.['pid'];
+    if (pid === undefined) continue;
+    const path = join(folder, name);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats?.isFile() !== true || mayBeUnderWay(Number(pid), stats.mtimeMs)) continue;
+    try {
+      unlinkSync(path);
+    } catch {
+      // It costs some space and nothing else; the next writer tries again.
+    }
   }
 }
 

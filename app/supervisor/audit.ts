@@ -2,8 +2,10 @@
  * The audit: one JSON line before each signal (the intent) and one after it (the outcome), refusals included, and
  * the events of the timeline. Append-only, 0600; when it grows past its limit it becomes `audit.1.jsonl`.
  */
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  constants,
   fstatSync,
   fsyncSync,
   mkdirSync,
@@ -12,12 +14,21 @@ import {
   readSync,
   renameSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { remedyFor } from '../config/atomic-write.ts';
 import { type AuditEntry, identitySchema, verdictWordSchema } from '../roll/schema.ts';
 
+/**
+ * Space that is given up when the disk is full, so that what fills it can still be ended and written down. Bytes: some
+ * two hundred lines.
+ */
+const RESERVE_BYTES = 64 * 1024;
+/** How often a reserve that could not be made is tried again, in milliseconds. */
+const RESERVE_EVERY_MS = 60_000;
 /** Past this size the file is turned over; the one before is kept. */
 const LIMIT_BYTES = 8 * 1024 * 1024;
 
@@ -71,10 +82,22 @@ export type AuditInput = Pick<AuditLine, 'event' | 'by' | 'subject' | 'text'> &
 export class AuditUnwritable extends Error {
   override readonly name = 'AuditUnwritable';
   readonly path: string;
-  constructor(path: string, cause: unknown) {
-    super(`The audit ${path} cannot be written (${cause instanceof Error ? cause.message : String(cause)}).`, {
-      cause,
-    });
+  /** The system's word for the cause: `ENOSPC`, `EROFS`. */
+  readonly code: string;
+  constructor(path: string, code: string, cause: unknown) {
+    super(`The audit ${path} cannot be written (${code}). ${remedyFor(code)}`, { cause });
+    this.path = path;
+    this.code = code;
+  }
+}
+
+/** What stands under the audit's name is no file. */
+export class NoAudit extends Error {
+  override readonly name = 'NoAudit';
+  readonly path: string;
+  readonly code = 'no regular file';
+  constructor(path: string) {
+    super(`The audit ${path} is no regular file. Move it away, then try again.`);
     this.path = path;
   }
 }
@@ -83,13 +106,22 @@ export class Audit {
   readonly path: string;
   readonly #recent: AuditEntry[] = [];
   readonly #keep: number;
+  readonly #reserve: string;
   #trouble: string | null = null;
+  /** When to see again to the reserve, in milliseconds on the monotonic clock. */
+  #reserveDue = 0;
 
   /** @param keep how many of the latest entries to hold for the timeline */
   constructor(path: string, keep = 200) {
     this.path = path;
     this.#keep = keep;
-    for (const line of readAudit(path).slice(-keep)) this.#recent.push(toEntry(line));
+    this.#reserve = path.replace(/\.jsonl$/u, '.reserve');
+    try {
+      for (const line of readAudit(path).slice(-keep)) this.#recent.push(toEntry(line));
+    } catch (error) {
+      // The timeline begins empty; whether anything can be written is seen when something is.
+      this.#trouble = `The audit ${path} cannot be read (${codeOf(error)}). Move it away, then start Rollcall again.`;
+    }
   }
 
   /** Why the last line could not be written, in a sentence; null when it could. */
@@ -118,17 +150,11 @@ export class Audit {
       ...input,
     };
     try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-      this.#turnOver();
-      const descriptor = openSync(this.path, 'a+', 0o600);
-      try {
-        writeSync(descriptor, `${endsTorn(descriptor) ? '\n' : ''}${JSON.stringify(line)}\n`);
-        fsyncSync(descriptor);
-      } finally {
-        closeSync(descriptor);
-      }
+      this.#append(line);
+      this.#keepReserve();
     } catch (error) {
-      throw new AuditUnwritable(this.path, error);
+      if (!isFull(error) || !this.#giveUpReserve()) throw new AuditUnwritable(this.path, codeOf(error), error);
+      this.#appendFromReserve(line);
     }
     this.#recent.push(toEntry(line));
     if (this.#recent.length > this.#keep) this.#recent.shift();
@@ -148,10 +174,75 @@ export class Audit {
     }
   }
 
+  #append(line: AuditLine): void {
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+    this.#turnOver();
+    const descriptor = openSync(this.path, 'a+', 0o600);
+    try {
+      writeWhole(descriptor, Buffer.from(`${endsTorn(descriptor) ? '\n' : ''}${JSON.stringify(line)}\n`));
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  #appendFromReserve(line: AuditLine): void {
+    try {
+      this.#append(line);
+    } catch (error) {
+      throw new AuditUnwritable(this.path, codeOf(error), error);
+    }
+  }
+
+  /** Random bytes, since a file of zeros may take no space at all. */
+  #keepReserve(): void {
+    const now = performance.now();
+    if (now < this.#reserveDue) return;
+    this.#reserveDue = now + RESERVE_EVERY_MS;
+    if (statSync(this.#reserve, { throwIfNoEntry: false })?.size === RESERVE_BYTES) return;
+    try {
+      const descriptor = openSync(this.#reserve, 'w', 0o600);
+      try {
+        writeWhole(descriptor, randomBytes(RESERVE_BYTES));
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch {
+      // There is no space to spare; the line itself is written.
+      this.#giveUpReserve();
+    }
+  }
+
+  /** @returns whether that gave any space back */
+  #giveUpReserve(): boolean {
+    try {
+      unlinkSync(this.#reserve);
+      this.#reserveDue = performance.now() + RESERVE_EVERY_MS;
+      return true;
+    } catch {
+      // There is none, or it cannot be removed: nothing is gained.
+      return false;
+    }
+  }
+
   #turnOver(): void {
     const size = statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
     if (size > LIMIT_BYTES) renameSync(this.path, this.path.replace(/\.jsonl$/u, '.1.jsonl'));
   }
+}
+
+/** A disk that is nearly full takes a part of what it is given. */
+function writeWhole(descriptor: number, bytes: Buffer): void {
+  for (let done = 0; done < bytes.length; done += writeSync(descriptor, bytes, done));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
+function isFull(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 /** A crash can leave half a line; the next one must not be glued to it. */
@@ -167,11 +258,22 @@ function toEntry(line: AuditLine): AuditEntry {
   return { at: line.at, event: line.event, host: line.host, pid: line.pid, subject: line.subject, text: line.text };
 }
 
+/** A FIFO under the audit's name must not stop the reader. */
+function readWhole(path: string): string {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(descriptor).isFile()) throw new NoAudit(path);
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 /** The lines of an audit file; what is torn or foreign is left out. An absent file is an empty audit. */
 export function readAudit(path: string): AuditLine[] {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readWhole(path);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;

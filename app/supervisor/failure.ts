@@ -1,5 +1,8 @@
+import { WriteFailed } from '../config/atomic-write.ts';
+import { RecordStuck } from '../records/store.ts';
 import type { CommandResult, Failure } from '../roll/commands.ts';
 import type { ReapResult } from '../roll/schema.ts';
+import { AuditUnwritable } from './audit.ts';
 
 /** An act that was not done; carries what the person is told. */
 export class ActFailed extends Error {
@@ -23,6 +26,9 @@ export function done(message: string, results: ReapResult[] = []): CommandResult
 export function failureOf(error: unknown): Failure {
   if (error instanceof ActFailed) return error.failure;
   const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof WriteFailed || error instanceof RecordStuck || error instanceof AuditUnwritable) {
+    return { code: 'not-written', message, remedy: '', detail: null };
+  }
   return {
     code: 'unexpected',
     message: `That could not be done: ${message}`,

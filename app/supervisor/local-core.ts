@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { removeStaleTemporaries } from '../config/atomic-write.ts';
 import { ensurePrivateFolder } from '../config/folders.ts';
 import type { Paths } from '../config/paths.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
@@ -70,6 +71,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   if (writes) {
     for (const folder of [paths.stateDir, paths.recordsDir, paths.logsDir, paths.setAsideDir])
       ensurePrivateFolder(folder);
+    for (const folder of [paths.stateDir, paths.recordsDir]) removeStaleTemporaries(folder);
   }
   const settings = openSettings(paths.configFile, { developmentBin: developmentBin(), follow: mode === 'app' });
   const host = await createLocalHost({ looker: options.looker ?? bundledLooker(), stateDir: paths.stateDir });

@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
+import { remedyFor, WriteFailed } from '../config/atomic-write.ts';
 import { type Host, type Look, LookFailed, type ProcessInfo, type Spawned } from '../hosts/host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
@@ -12,8 +13,8 @@ import type { RecordStore } from '../records/store.ts';
 import type { Server } from '../roll/schema.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
-import type { Audit } from './audit.ts';
-import { endTree } from './ender.ts';
+import { type Audit, AuditUnwritable } from './audit.ts';
+import { type EndResult, endTree } from './ender.ts';
 import { serverEnvironment } from './environment.ts';
 import { ActFailed } from './failure.ts';
 import type { Lives } from './lives.ts';
@@ -112,7 +113,7 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
   deps.pending.add(nonce);
   deps.lives.plan(nonce, order.attempt);
   try {
-    await deps.store.write(record);
+    await writeOr(`${subject} was not started`, deps.store, record);
     deps.audit.note({ event: 'planned', by: deps.by, subject, text: `${subject} is to be started` });
     const spawned = await spawn(order, deps, plan, logPath, nonce).catch((error: unknown) => {
       deps.store.remove(nonce);
@@ -143,7 +144,7 @@ async function bind(
   const { kind, directory } = order;
   const { identity } = spawned.ref;
   const record: ServerRecord = { ...planned, state: 'spawned', spawned: spawned.ref };
-  await deps.store.write(record);
+  await writeOr(`${subject} was started and is ended again`, deps.store, record);
   deps.lives.note(record.nonce, { type: 'spawned' });
   void spawned.exit.then((status) => deps.lives.childExited(record.nonce, status));
   const text = `${subject} was started as PID ${identity.pid}`;
@@ -156,7 +157,7 @@ async function bind(
     listening: { address: endpoint.address, port: endpoint.port },
     readyAt: new Date().toISOString(),
   };
-  const path = await deps.store.write(bound);
+  const path = await writeOr(`${subject} was started and is ended again`, deps.store, bound);
   deps.lives.bound(bound, path);
   deps.audit.note({
     event: 'ready',
@@ -167,6 +168,17 @@ async function bind(
     text: `${kind.name} :${endpoint.port} in ${directory} is ready as PID ${leader.pid}`,
   });
   return { record: bound, path, leader, endpoint };
+}
+
+/** A server without a record would have no owner, so a start that cannot be written down is none. */
+async function writeOr(consequence: string, store: RecordStore, record: ServerRecord): Promise<string> {
+  try {
+    return await store.write(record);
+  } catch (error) {
+    if (!(error instanceof WriteFailed)) throw error;
+    const message = `${consequence}: its record could not be written to ${dirname(error.path)} (${error.code}).`;
+    throw new ActFailed('not-recorded', message, remedyFor(error.code));
+  }
 }
 
 function checkFolder(directory: string): void {
@@ -226,6 +238,13 @@ function topmost(carriers: readonly ProcessInfo[], uid: number | null): ProcessI
   );
 }
 
+/** Rule 4.16 forbids a signal whose intent cannot be written down. The record stays, so the next writer finds it. */
+function stillRuns(spawned: Spawned, problem: unknown): EndResult {
+  if (!(problem instanceof AuditUnwritable)) throw problem;
+  const message = `PID ${spawned.ref.identity.pid} still runs and was not signalled: ${problem.message}`;
+  return { outcome: 'survived', verdict: 'same', signals: [], message, freedBytes: 0 };
+}
+
 /** A start that failed leaves nothing behind: its processes are ended, its record goes, its log is kept. */
 async function abandon(
   order: StartOrder,
@@ -253,7 +272,7 @@ async function abandon(
             comeBackMs: 0,
             progress: deps.progress,
           },
-        );
+        ).catch((problem: unknown) => stillRuns(spawned, problem));
   if (ended === null || ended.outcome === 'gone') deps.store.remove(record.nonce);
   const reason = error instanceof Error ? error.message : String(error);
   deps.audit.note({

@@ -1,0 +1,87 @@
+/** The real `rollcall` command with its worker, bundled as the build does, for tests that need processes of it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll } from 'vitest';
+import { type Paths, resolvePaths } from '../config/paths.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Call it in a `beforeAll`; the result is removed after the file's tests. @returns path of the program */
+export async function bundleCommand(): Promise<string> {
+  // Below node_modules, so that what is not bundled resolves as it does from the sources.
+  const folder = mkdtempSync(join(ROOT, 'node_modules', '.rollcall-command-'));
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'package.json'), '{"name":"rollcall","version":"0.0.0","type":"module"}');
+  const common = {
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    logLevel: 'error',
+  } as const;
+  const out = join(folder, 'out');
+  await build({ ...common, entryPoints: [join(ROOT, 'app/cli/index.ts')], outfile: join(out, 'cli.js') });
+  const worker = join(ROOT, 'app/hosts/local/look-worker.ts');
+  await build({ ...common, entryPoints: [worker], outfile: join(out, 'look-worker.js') });
+  return join(out, 'cli.js');
+}
+
+export interface Ran {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Folders of one person's Rollcall below a folder of the test. */
+export class CommandHome {
+  readonly root: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly paths: Paths;
+
+  constructor(root: string, config: unknown) {
+    this.root = root;
+    this.env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: root,
+      ROLLCALL_CONFIG_DIR: join(root, 'config'),
+      ROLLCALL_STATE_DIR: join(root, 'state'),
+      XDG_RUNTIME_DIR: join(root, 'run'),
+    };
+    this.paths = resolvePaths({
+      env: this.env,
+      platform: process.platform,
+      uid: process.getuid?.() ?? null,
+      home: root,
+    });
+    mkdirSync(join(root, 'run'), { recursive: true, mode: 0o700 });
+    mkdirSync(this.paths.configDir, { recursive: true, mode: 0o700 });
+    writeFileSync(this.paths.configFile, JSON.stringify(config), { mode: 0o600 });
+  }
+}
+
+export function running(
+  argv: readonly [string, ...string[]],
+  env: Readonly<Record<string, string>>,
+): { readonly child: ChildProcess; readonly ended: Promise<Ran> } {
+  const child = spawn(argv[0], argv.slice(1), { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let out = '';
+  let err = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    out += chunk.toString();
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    err += chunk.toString();
+  });
+  // Not `close`: a server that a command started may hold nothing of ours, but a tracer lives as long as it does.
+  const ended = new Promise<Ran>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => setTimeout(() => resolve({ code, signal, out, err }), 20));
+  });
+  return { child, ended };
+}

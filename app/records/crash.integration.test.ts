@@ -1,0 +1,242 @@
+/**
+ * The kernel kills a command just before each of its writes, and the next one finds everything whole: records old or
+ * new, servers with their record, an audit that can be read, and nothing half written that stays for ever.
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { bundleCommand, CommandHome, running } from '../cli/command.testing.ts';
+import { bundle } from '../hosts/local/testing/bundle.ts';
+import { readAudit } from '../supervisor/audit.ts';
+import { installFake } from '../supervisor/fake-opencode.testing.ts';
+import { isAlive, Started, waitUntil } from '../supervisor/processes.testing.ts';
+import { openWorld } from '../supervisor/world.testing.ts';
+import { RecordStore } from './store.ts';
+
+const HAS_STRACE = process.platform === 'linux' && spawnSync('strace', ['-V']).status === 0;
+
+/** Marks the first server that is supervised to keep running; no verb of the command does. */
+const KEEP = `
+import { resolvePaths } from '../config/paths.ts';
+import { inlineLooker } from '../hosts/local/looker.ts';
+import { recognise } from '../servers/recognise.ts';
+import { openLocalCore } from '../supervisor/local-core.ts';
+const paths = resolvePaths({ env: process.env, platform: process.platform, uid: process.getuid(), home: process.env.HOME });
+const core = await openLocalCore({ paths, lock: null, mode: 'act', looker: inlineLooker(recognise) });
+const row = core.roll.servers.find((server) => server.supervised !== null);
+const result = await core.run({ command: 'keep-running', server: row.id, keepRunning: true }, 'cli');
+if (!result.ok) throw new Error(result.failure.message);
+await core.close(false, 0);
+process.exit(0);
+`;
+
+let command: string;
+let keep: string;
+let root: string;
+let program: string;
+let config: unknown;
+let home: CommandHome;
+let started: Started;
+
+beforeAll(async () => {
+  command = await bundleCommand();
+  keep = (await bundle({ code: KEEP, beside: new URL('./crash.ts', import.meta.url) })).pathname;
+});
+beforeEach((context) => {
+  if (!HAS_STRACE) context.skip('strace is not installed');
+  root = mkdtempSync(join(tmpdir(), 'rollcall-crash-'));
+  program = installFake(root);
+  config = { leak: { graceSeconds: 0 }, start: { opencode: { path: program } } };
+  home = new CommandHome(root, config);
+  started = new Started();
+});
+afterEach(async () => {
+  if (!HAS_STRACE) return;
+  await endServers();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const store = () => new RecordStore(home.paths.recordsDir, home.paths.setAsideDir);
+const start = () => [command, 'start', 'opencode', '--dir', root];
+
+/** States of the records on disk; `torn` is a file that does not parse. */
+function readRecords(): string[] {
+  return store()
+    .list()
+    .map(({ record }) => record?.state ?? 'torn');
+}
+
+/** PIDs of the servers of this test, whoever knows of them. */
+function servers(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/u.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return readlinkSync(`/proc/${pid}/exe`) === program && isAlive(pid);
+      } catch {
+        // Another's, or gone meanwhile.
+        return false;
+      }
+    });
+}
+
+async function endServers(): Promise<void> {
+  for (const pid of servers()) started.note(pid);
+  await started.endAll();
+}
+
+async function run(words: readonly string[]): Promise<void> {
+  const ran = await running([process.execPath, ...words], home.env).ended;
+  expect(ran, ran.err).toMatchObject({ code: 0 });
+}
+
+/** Runs it and kills it before its Nth call of one kind, counted in each of its threads. @returns whether it was killed */
+async function runUntil(words: readonly string[], call: string, at: number): Promise<boolean> {
+  const codeFile = join(root, 'code');
+  rmSync(codeFile, { force: true });
+  const tracing = [
+    '-f',
+    '-qq',
+    '-o',
+    '/dev/null',
+    '-e',
+    `trace=${call}`,
+    '-e',
+    `inject=${call}:signal=KILL:when=${at}`,
+  ];
+  const told = ['sh', '-c', '"$@"; echo $? >"$0"', codeFile, process.execPath, ...words];
+  // One thread for the asynchronous writes, so that the count does not depend on which of four takes them.
+  const { child, ended } = running(['strace', ...tracing, ...told], { ...home.env, UV_THREADPOOL_SIZE: '1' });
+  await waitUntil('it has ended', () => existsSync(codeFile) && readFileSync(codeFile, 'utf8').endsWith('\n'), 15_000);
+  // The tracer lives as long as the server that was started; without it the server runs on.
+  const late = setTimeout(() => child.kill('SIGKILL'), 200);
+  await ended;
+  clearTimeout(late);
+  const code = Number(readFileSync(codeFile, 'utf8'));
+  if (code === 137) return true;
+  expect([0, 1]).toContain(code);
+  return false;
+}
+
+/** What holds after any crash, and what the next writer makes of it. */
+async function checkEverything(): Promise<void> {
+  const before = readAudit(home.paths.auditFile).length;
+  const living = servers();
+  const world = await openWorld({ root, config, mode: 'act' });
+  try {
+    expect(readRecords()).not.toContain('torn');
+    for (const pid of living) {
+      await waitUntilAsync(`PID ${pid} has its record`, async () => {
+        await world.core.run({ command: 'look' }, 'cli');
+        return world.server(pid)?.standing === 'supervised';
+      });
+    }
+    if (living.length > 0) expect(readRecords().filter((state) => state !== 'bound')).toEqual([]);
+    const files = readdirSync(home.paths.stateDir, { recursive: true, encoding: 'utf8' });
+    expect(files.filter((name) => name.endsWith('.tmp'))).toEqual([]);
+    expect(readAudit(home.paths.auditFile).length).toBeGreaterThanOrEqual(before);
+  } finally {
+    await world.core.close(false, 1000);
+  }
+}
+
+async function waitUntilAsync(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const until = performance.now() + 5000;
+  while (!(await holds())) {
+    if (performance.now() > until) throw new Error(`not within 5 s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Kills before the 1st, 2nd, 3rd … call until one run gets through. @returns how many were killed */
+async function killEach(
+  call: string,
+  words: () => readonly string[],
+  prepare: () => Promise<void>,
+  step = 1,
+): Promise<number> {
+  for (let at = 1; ; at += step) {
+    await prepare();
+    const torn = readRecords().includes('torn');
+    const killed = await runUntil(words(), call, at);
+    if (!torn) expect(readRecords()).not.toContain('torn');
+    await checkEverything();
+    if (!killed) return at - 1;
+    if (at > 40) throw new Error(`${call} is called more than 40 times`);
+  }
+}
+
+async function nothingRuns(): Promise<void> {
+  await endServers();
+  rmSync(home.paths.recordsDir, { recursive: true, force: true });
+}
+
+async function oneRuns(): Promise<void> {
+  if (servers().length === 1 && store().list().length === 1) return;
+  await nothingRuns();
+  await run(start());
+}
+
+test.each([
+  ['rename', 1, 3],
+  ['fsync', 2, 4],
+])(
+  'a start that is killed before %s',
+  async (call, step, least) => {
+    expect(await killEach(call, start, nothingRuns, step)).toBeGreaterThanOrEqual(least);
+  },
+  60_000,
+);
+
+test.each([
+  ['unlink', 1, 1],
+  ['fsync', 4, 4],
+])(
+  'a stop that is killed before %s',
+  async (call, step, least) => {
+    const stop = () => [command, 'stop', String(servers()[0] ?? 0)];
+    expect(await killEach(call, stop, oneRuns, step)).toBeGreaterThanOrEqual(least);
+  },
+  60_000,
+);
+
+test.each([
+  ['rename', 1],
+  ['fsync', 2],
+])(
+  'a mark to keep running that is killed before %s',
+  async (call, least) => {
+    expect(await killEach(call, () => [keep], oneRuns)).toBeGreaterThanOrEqual(least);
+  },
+  60_000,
+);
+
+/** Any verb that acts puts the records in order first; this one finds nothing to do after that. */
+const act = () => [command, 'clear', join(root, 'nothing')];
+
+test.each<[string, (path: string) => void]>([
+  ['a torn record that is moved aside', (path) => writeFileSync(path, readFileSync(path, 'utf8').slice(0, 100))],
+  ['a lost record that is written anew', (path) => unlinkSync(path)],
+])(
+  '%s, killed before rename',
+  async (_, lose) => {
+    const prepare = async (): Promise<void> => {
+      await oneRuns();
+      lose(store().list()[0]?.path ?? '');
+    };
+    expect(await killEach('rename', act, prepare)).toBeGreaterThanOrEqual(1);
+  },
+  60_000,
+);
