@@ -52,8 +52,10 @@ describe('judge', () => {
       found({}, { evidence: otherProgram }),
       'same',
     ],
-    ['another start time is reused', recorded(), found({ startTime: 'linux:101' }), 'reused'],
-    ['a start time of another source is reused', recorded(), found({ startTime: 'win:100' }), 'reused'],
+    ['another start time is reused', recorded(), found({ startTime: 'linux:101', pidfdId: '8' }), 'reused'],
+    ['without pidfd: another start time is reused', old(), found({ startTime: 'linux:101' }), 'reused'],
+    ['a start time of another source is reused', old(), found({ startTime: 'win:100' }), 'reused'],
+    ['another start time under the same handle is unknown', recorded(), found({ startTime: 'linux:9' }), 'unknown'],
     ['one tick, another pidfd inode is reused', recorded(), found({ pidfdId: '8' }), 'reused'],
     [
       'one tick, another pidfd inode, finished, is reused',
@@ -82,7 +84,10 @@ describe('judge', () => {
   });
 
   test('reused names the process that has the number now', () => {
-    expect(judge(recorded(), observer, found({ startTime: 'linux:9' }))).toEqual({ verdict: 'reused', by: name });
+    expect(judge(recorded(), observer, found({ startTime: 'linux:9', pidfdId: '8' }))).toEqual({
+      verdict: 'reused',
+      by: name,
+    });
   });
 
   test('C2 no clock takes part: a step of any size changes no verdict', () => {

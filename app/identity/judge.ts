@@ -47,11 +47,16 @@ function judgeProcess(recorded: ProcessRef, seen: Extract<Observation, { found: 
   if (identity.pid !== seen.identity.pid) {
     return { verdict: 'unknown', why: `PID ${seen.identity.pid} was read instead of ${identity.pid}` };
   }
-  if (identity.startTime !== seen.identity.startTime) return { verdict: 'reused', by: seen.name };
-  const same: Verdict = seen.finished ? { verdict: 'zombie' } : { verdict: 'same' };
-  if (identity.pidfdId !== undefined && seen.identity.pidfdId !== undefined) {
-    return identity.pidfdId === seen.identity.pidfdId ? same : { verdict: 'reused', by: seen.name };
+  const handles = identity.pidfdId !== undefined && seen.identity.pidfdId !== undefined;
+  const oneHandle = handles && identity.pidfdId === seen.identity.pidfdId;
+  if (identity.startTime !== seen.identity.startTime) {
+    // No two processes of a boot share a handle; in another time namespace one process shows another start.
+    return oneHandle
+      ? { verdict: 'unknown', why: 'its kernel handle is the recorded one, but its start time is another' }
+      : { verdict: 'reused', by: seen.name };
   }
+  const same: Verdict = seen.finished ? { verdict: 'zombie' } : { verdict: 'same' };
+  if (handles) return oneHandle ? same : { verdict: 'reused', by: seen.name };
   // A zombie has lost its argv and executable, so nothing is left to compare, and nothing may be signalled.
   if (seen.finished) return same;
   // One tick is 10 ms and a PID can come round within it, so equal ticks alone prove nothing (DESIGN rule 4.2).

@@ -2,6 +2,7 @@
  * A supervisor in a process of its own, so that everything it does to others can be seen from outside. It reads one
  * request a line, as JSON, and answers each with one line.
  */
+import { readlinkSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { resolvePaths } from '../config/paths.ts';
 import { inlineLooker } from '../hosts/local/looker.ts';
@@ -40,7 +41,8 @@ async function answer(request: Request): Promise<unknown> {
 }
 
 const say = (value: unknown): unknown => process.stdout.write(`${JSON.stringify(value)}\n`);
-say({ pid: process.pid });
+// The process may look at a PID namespace of its own, where numbers mean others.
+say({ pid: process.pid, place: readlinkSync('/proc/self/ns/pid') });
 for await (const line of createInterface({ input: process.stdin })) {
   const request = JSON.parse(line) as Request;
   say(await answer(request));

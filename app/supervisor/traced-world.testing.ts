@@ -1,5 +1,5 @@
 /** A supervisor under strace, with folders of its own: what it signals is told by the system, not by itself. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
@@ -28,8 +28,8 @@ export interface TracedWorld {
   start(): Promise<{ readonly id: string; readonly pid: number }>;
   server(pid: number): Promise<Server | undefined>;
   records(): readonly string[];
-  /** Opens another supervisor on the same state, after this one has been closed. */
-  reopen(): Promise<TracedWorld>;
+  /** Opens another supervisor on the same state, after this one has been closed; elsewhere where that is asked for. */
+  reopen(elsewhere?: Pick<TracedOptions, 'under'>): Promise<TracedWorld>;
   /** Ends the supervisor as quitting the app does. */
   close(stopServers: boolean): Promise<QuitReport>;
 }
@@ -39,7 +39,7 @@ export interface TracedOptions {
   readonly root?: string;
   readonly tamper?: readonly string[];
   /** Words put before strace and everything after it; the fake server's program and folder are told. */
-  readonly inGroup?: (program: string, folder: string) => readonly string[];
+  readonly under?: (program: string, folder: string) => readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -64,26 +64,23 @@ export async function openTraced(actor: URL, options: TracedOptions = {}): Promi
   writeFileSync(paths.configFile, JSON.stringify(config), { mode: 0o600 });
 
   const trace = newTrace(options.tamper);
-  const words = [
-    ...(options.inGroup?.(program, folder) ?? []),
-    ...trace.prefix,
-    process.execPath,
-    fileURLToPath(actor),
-  ];
+  const words = [...(options.under?.(program, folder) ?? []), ...trace.prefix, process.execPath, fileURLToPath(actor)];
   const [first = '', ...rest] = words;
   const supervisor = start(first, rest, { env });
   const ask = await asker(supervisor);
-  const { pid } = ask.hello;
+  const { pid, place } = ask.hello;
+  const here = place === readlinkSync('/proc/self/ns/pid');
+  const gone = (): boolean => (here ? !existsSync(`/proc/${pid}`) : supervisor.child.exitCode !== null);
   // strace lets go of what it traced when it is ended, so its child is asked to quit while it can.
   let closed = false;
   const close = async (stopServers: boolean): Promise<QuitReport> => {
     closed = true;
     const report = (await ask.put({ ask: 'close', stopServers })) as QuitReport;
-    await waitUntil('the supervisor has quit', () => !existsSync(`/proc/${pid}`));
+    await waitUntil('the supervisor has quit', gone);
     return report;
   };
   onTestFinished(async () => {
-    if (!closed && existsSync(`/proc/${pid}`)) await close(true);
+    if (!closed && !gone()) await close(true);
   });
   const roll = async (): Promise<Roll> => (await ask.put({ ask: 'roll' })) as Roll;
   const run = async (command: Command): Promise<CommandResult> =>
@@ -97,7 +94,7 @@ export async function openTraced(actor: URL, options: TracedOptions = {}): Promi
     roll,
     run,
     close,
-    reopen: () => openTraced(actor, { ...options, root }),
+    reopen: (elsewhere = {}) => openTraced(actor, { ...options, root, ...elsewhere }),
     plan: async (targets) => (await ask.put({ ask: 'plan', targets })) as Plan,
     until: (what, test) => untilRoll(what, roll, test),
     server: async (of) => (await roll()).servers.find(({ pids }) => pids.includes(of)),
@@ -117,14 +114,20 @@ export async function openTraced(actor: URL, options: TracedOptions = {}): Promi
   };
 }
 
+interface Hello {
+  readonly pid: number;
+  /** The PID namespace in which it is. */
+  readonly place: string;
+}
+
 interface Asker {
-  readonly hello: { readonly pid: number };
+  readonly hello: Hello;
   put(request: Request): Promise<unknown>;
 }
 
 /** One request at a time, each answered by the next line. */
 async function asker(supervisor: TestProcess): Promise<Asker> {
-  const hello = JSON.parse(await supervisor.line()) as { readonly pid: number };
+  const hello = JSON.parse(await supervisor.line()) as Hello;
   let last: Promise<unknown> = Promise.resolve();
   return {
     hello,

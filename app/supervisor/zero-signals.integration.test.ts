@@ -236,7 +236,7 @@ async function victimsOf(world: TracedWorld, pidfds: boolean): Promise<Victim[]>
     await named('this test', process.pid, 'unknown'),
     ...(other === null ? [] : [await named('another user’s process', other, 'unknown')]),
     victim('a thread', but({ pid: tid }), 'thread'),
-    victim('a process that started one tick later', but({ startTime: `linux:${ticks - 1n}` }), 'reused'),
+    victim('a process that started one tick later', but({ startTime: `linux:${ticks - 1n}`, pidfdId: '1' }), 'reused'),
     victim('an earlier boot', but({ bootId: '00000000-0000-4000-8000-000000000000' }), 'gone'),
     victim('another machine', but({ hostId: 'f'.repeat(32) }), 'foreign'),
     victim('another PID namespace', but({ pidNamespace: '4026530000' }), 'foreign'),
@@ -281,7 +281,7 @@ test('C5 A18 a server in the supervisor’s own process group is signalled by it
   const script =
     'cd "$1"; "$2" serve --port 0 >/dev/null 2>&1 & sleep 600 >/dev/null 2>&1 & echo $! >bystander; shift 2; exec "$@"';
   const world = await openTraced(actor, {
-    inGroup: (program, folder) => ['bash', '-c', script, 'sh', folder, program],
+    under: (program, folder) => ['bash', '-c', script, 'sh', folder, program],
   });
   const roll = await world.until('it is listed', ({ servers }) =>
     servers.some(({ directory }) => directory === world.folder),
