@@ -75,9 +75,16 @@ export function doubtAbout(look: Look, tree: readonly TreeNode[], root: ProcessI
 
 /** This process, what it descends from and what descends from it: never part of anything that ends. */
 export function ourselves(look: Look): ReadonlySet<number> {
-  const below = treeBelow(look, [process.pid], () => false).map(({ info }) => info.pid);
-  return new Set([process.pid, ...ancestorsOf(look, process.pid).map(({ pid }) => pid), ...below]);
+  let self = selfOfLook.get(look);
+  if (self === undefined) {
+    const below = treeBelow(look, [process.pid], () => false).map(({ info }) => info.pid);
+    self = new Set([process.pid, ...ancestorsOf(look, process.pid).map(({ pid }) => pid), ...below]);
+    selfOfLook.set(look, self);
+  }
+  return self;
 }
+
+const selfOfLook = new WeakMap<Look, ReadonlySet<number>>();
 
 const groupsOfLook = new WeakMap<Look, readonly ServerGroup[]>();
 

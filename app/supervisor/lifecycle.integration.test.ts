@@ -139,6 +139,24 @@ describe('a crash', () => {
     expect(ended()[0]).toMatchObject({ state: 'lost', why: 'it was ended by SIGKILL', retryAt: null });
   });
 
+  test('under a wrapper that lives on takes the wrapper with it, and both are started again', async () => {
+    const shim = join(folder, 'bin', 'opencode');
+    mkdirSync(join(folder, 'bin'));
+    writeFileSync(
+      shim,
+      `#!${process.execPath}\nrequire('node:child_process').spawn(${JSON.stringify(join(folder, 'opencode'))}, process.argv.slice(2), { stdio: 'inherit' });\nprocess.on('SIGTERM', () => {});\nsetInterval(() => {}, 1000);\n`,
+    );
+    chmodSync(shim, 0o755);
+    await open({}, {}, shim);
+    const pid = await startedPid();
+    await world.until('its wrapper is shown', () => world.server(pid)?.pids.length === 2);
+    const wrapper = started.note(world.server(pid)?.pids[0] ?? 0);
+    process.kill(pid, 'SIGKILL');
+    const next = await successorOf(pid);
+    expect(isAlive(wrapper)).toBe(false);
+    expect(livingIn(folder).sort()).toEqual([...(world.server(next)?.pids ?? [])].sort());
+  });
+
   test('of one that only its wrapper’s death leaves alone: the server goes on, supervised, and stops with its stop', async () => {
     const shim = join(folder, 'bin', 'opencode');
     mkdirSync(join(folder, 'bin'));
@@ -149,8 +167,8 @@ describe('a crash', () => {
     chmodSync(shim, 0o755);
     await open({}, {}, shim);
     const pid = await startedPid();
+    await world.until('its wrapper is shown', () => world.server(pid)?.pids.length === 2);
     const wrapper = started.note(world.server(pid)?.pids[0] ?? 0);
-    expect(wrapper).not.toBe(pid);
     process.kill(wrapper, 'SIGKILL');
     await world.until('the wrapper is gone', () => world.server(pid)?.pids.length === 1);
     await waitUntil('it is told', () => events('wrapper-exited').length === 1);

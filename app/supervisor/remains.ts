@@ -7,7 +7,7 @@ import { identityKey, type ProcessIdentity, type StartTime } from '../identity/i
 import { doubtAbout, groupsOf, markedPid, othersOf, ourselves } from './belongings.ts';
 import { meantToStay } from './meant-to-stay.ts';
 import { isFinished } from './members.ts';
-import { startedNoEarlier, treeBelow } from './tree.ts';
+import { ancestorsOf, startedNoEarlier, treeBelow } from './tree.ts';
 
 export interface RemainsInput {
   readonly look: Look;
@@ -32,16 +32,18 @@ export function remainsOf(input: RemainsInput): ProcessInfo[] {
     groupsOf(look).filter(({ pids }) => !pids.some((pid) => isRecorded(look.processes.get(pid), recorded))),
     null,
   );
+  // A wrapper of ours is a child of ours, so only what we descend from is beyond doubt not part of it.
+  const above = new Set([process.pid, ...ancestorsOf(look, process.pid).map(({ pid }) => pid)]);
   const self = ourselves(look);
   const mayEnd = (info: ProcessInfo): boolean =>
     !isFinished(info) &&
-    !self.has(info.pid) &&
+    !above.has(info.pid) &&
     !others.has(info.pid) &&
     (uid === null || info.uid === uid) &&
     !meantToStay(info, null);
   const seen = [...look.processes.values()].filter((info) => isRecorded(info, recorded) && mayEnd(info));
   const marked = [...look.processes.values()].filter(
-    (info) => !isRecorded(info, recorded) && isMarked(info, input) && mayEnd(info),
+    (info) => !isRecorded(info, recorded) && !self.has(info.pid) && isMarked(info, input) && mayEnd(info),
   );
   const sure = marked.filter(
     (info) =>

@@ -1,8 +1,21 @@
 /** Who descends from whom in one look. Pure. */
 import type { Look, ProcessInfo } from '../hosts/host.ts';
 
-/** Children of each PID in a look. */
-export function childrenOf(look: Look): ReadonlyMap<number, readonly ProcessInfo[]> {
+type Children = ReadonlyMap<number, readonly ProcessInfo[]>;
+
+const childrenOfLook = new WeakMap<Look, Children>();
+
+/** Children of each PID in a look; worked out once for each. */
+export function childrenOf(look: Look): Children {
+  let children = childrenOfLook.get(look);
+  if (children === undefined) {
+    children = sortChildren(look);
+    childrenOfLook.set(look, children);
+  }
+  return children;
+}
+
+function sortChildren(look: Look): Children {
   const children = new Map<number, ProcessInfo[]>();
   for (const info of look.processes.values()) {
     const siblings = children.get(info.ppid);
@@ -42,7 +55,7 @@ export function treeBelow(
   look: Look,
   roots: readonly number[],
   stop: (info: ProcessInfo) => boolean,
-  children: ReadonlyMap<number, readonly ProcessInfo[]> = childrenOf(look),
+  children: Children = childrenOf(look),
 ): TreeNode[] {
   const out: TreeNode[] = [];
   const seen = new Set<number>();
