@@ -107,9 +107,9 @@ export async function acquireWriter(
     return await acquireFile(lockPath, request, null, open);
   } catch (error) {
     if (error instanceof WriterHeld) throw error;
-    if (!(error instanceof FlockFailed) || request.fallbackFolder === undefined) {
-      throw new WriterUnavailable(lockPath, whyOf(error));
-    }
+    // Where nothing can be written, servers can still be watched and what cannot be kept is said.
+    const lockless = error instanceof FlockFailed || (error instanceof Error && codeOf(error) === 'EROFS');
+    if (!lockless || request.fallbackFolder === undefined) throw new WriterUnavailable(lockPath, whyOf(error));
     return acquireFallback(lockPath, request, request.fallbackFolder, error, open);
   }
 }
@@ -118,7 +118,7 @@ async function acquireFallback(
   lockPath: string,
   request: WriterRequest,
   folder: string,
-  cause: FlockFailed,
+  cause: Error,
   open: typeof openLocked,
 ): Promise<WriterLock> {
   const path = join(folder, `writer-${digest(lockPath)}.lock`);

@@ -17,6 +17,10 @@ import { basename, join } from 'node:path';
 import { atomicWrite, remedyFor } from '../config/atomic-write.ts';
 import { RECORD_LIMIT_BYTES, RECORD_VERSION, recordSchema, type ServerRecord, upgraded } from './schema.ts';
 
+const DEEPEST = 32;
+const SHORT_COMMAND_ARGS = 8;
+const SHORT_ARG_LENGTH = 200;
+
 /** A file in the records folder, parsed or with the reason why it is no record; `newer` ones are a later Rollcall's. */
 export type RecordFile =
   | {
@@ -94,7 +98,9 @@ export class RecordStore {
       names = readdirSync(this.folder);
     } catch (error) {
       if (code(error) === 'ENOENT') return [];
-      throw error;
+      // Not even a folder, or not ours: what it may hold is unknown, and that is shown like a file that cannot be read.
+      const problem = `it could not be read as a folder (${code(error)})`;
+      return [{ path: this.folder, sha256: '', record: null, problem, newer: false }];
     }
     return names
       .filter((name) => name.endsWith('.json'))
@@ -134,7 +140,7 @@ export class RecordStore {
   /** Writes a record, replacing the earlier state of the same nonce. */
   async write(record: ServerRecord): Promise<string> {
     const path = this.pathOf(record.nonce);
-    await atomicWrite(path, `${JSON.stringify(record, null, 2)}\n`);
+    await atomicWrite(path, textOf(record));
     return path;
   }
 
@@ -182,6 +188,30 @@ export class RecordStore {
   }
 }
 
+/**
+ * The text of a record, never larger than a reader takes: one that is could not be read again, and its server would be
+ * lost. The command is for people and is what gives way; the identities hold a hash of all of it.
+ */
+function textOf(record: ServerRecord): string {
+  const fits = (text: string): boolean => Buffer.byteLength(text) <= RECORD_LIMIT_BYTES;
+  const pretty = `${JSON.stringify(record, null, 2)}\n`;
+  if (fits(pretty)) return pretty;
+  const tight = `${JSON.stringify(record)}\n`;
+  if (fits(tight)) return tight;
+  const command = record.command.slice(0, SHORT_COMMAND_ARGS).map((arg) => arg.slice(0, SHORT_ARG_LENGTH));
+  return `${JSON.stringify({ ...record, command: [...command, '…'] })}\n`;
+}
+
+/** Whether a value nests arrays and objects deeper than any record does; reading it copes, writing it would not. */
+function nestsTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEEPEST) return true;
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+  return false;
+}
+
 type Parsed =
   | { readonly record: ServerRecord; readonly problem: null; readonly newer: false }
   | { readonly record: null; readonly problem: string; readonly newer: boolean };
@@ -199,6 +229,7 @@ export function parseRecord(text: string, nonce: string): Parsed {
   } catch {
     return noRecord(text.includes('\0') ? 'it is filled with NUL bytes' : 'it is no complete JSON');
   }
+  if (nestsTooDeep(value)) return noRecord('it is nested deeper than a record is');
   const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined;
   if (typeof version === 'number' && version > RECORD_VERSION) {
     return noRecord(`it was written by a later Rollcall (version ${version})`, true);
