@@ -134,6 +134,43 @@ test('C17 a record of an earlier boot is gone, whoever has its PID now', async (
   expect(isAlive(pid)).toBe(true);
 });
 
+test('C3 a record of an earlier boot whose PID is another program now: the app starts, a start succeeds, nobody is signalled', async () => {
+  const log = join(folder, 'signals');
+  const { pid } = await start();
+  await started.kill(pid);
+  await world.core.close(false, 1000);
+  const stranger = started.spawn('python3', ['-c', WITNESS, log]);
+  await waitUntil('the stranger is ready', () => existsSync(log) && readFileSync(log, 'utf8') === 'ready\n');
+  const [name] = records();
+  const file = join(world.paths.recordsDir, name ?? '');
+  const record = JSON.parse(readFileSync(file, 'utf8')) as Record<string, { identity: object }>;
+  const earlier = (ref: { identity: object } | undefined) => ({
+    ...ref,
+    identity: { ...ref?.identity, bootId: '00000000-0000-4000-8000-000000000000', pid: stranger.pid },
+  });
+  writeFileSync(
+    file,
+    JSON.stringify({ ...record, spawned: earlier(record['spawned']), server: earlier(record['server']) }),
+  );
+
+  world = await world.restart();
+  expect(stale()).toMatchObject([{ pid: stranger.pid, verdict: 'gone', clearable: true }]);
+  expect(stale()[0]?.detail).toMatch(/the machine has booted since/u);
+  const next = await start();
+  expect(isAlive(next.pid)).toBe(true);
+  expect(records()).toHaveLength(1);
+  expect(records()).not.toEqual([name]);
+  expect(readdirSync(world.paths.setAsideDir)).toHaveLength(1);
+  const lines = readAudit(world.paths.auditFile).filter(({ event }) => event === 'set-aside');
+  expect(lines.map(({ text }) => text)).toEqual([
+    expect.stringMatching(/booted since.*moved aside to .*Nothing was signalled\.$/u),
+  ]);
+  await world.core.close(true, 10_000);
+  expect(readFileSync(log, 'utf8')).toBe('ready\n');
+  expect(isAlive(stranger.pid)).toBe(true);
+  world = await world.restart();
+});
+
 test('a record of another host is kept where it is, and a start goes on beside it', async () => {
   const { pid } = await start();
   const [name] = records();

@@ -1,0 +1,151 @@
+/** Many real commands at once against one state folder: one writer at a time, nothing lost, nothing twice. */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { RecordStore } from '../records/store.ts';
+import { readAudit } from '../supervisor/audit.ts';
+import { installFake, installProgram } from '../supervisor/fake-opencode.testing.ts';
+import { isAlive, Started } from '../supervisor/processes.testing.ts';
+import { bundleCommand, CommandHome, type Ran, running } from './command.testing.ts';
+
+const SECRET = 'hunter2-Zq81kfW0';
+const AGENT = `
+require('node:http').createServer((_, res) => res.end('ready')).listen(Number(process.argv[2]), '127.0.0.1');
+`;
+
+let command: string;
+let root: string;
+let programs: readonly string[];
+let home: CommandHome;
+let started: Started;
+
+beforeAll(async () => {
+  command = await bundleCommand();
+});
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'rollcall-parallel-'));
+  const path = installFake(root);
+  const agent = installProgram(root, 'agentd', 'agent', AGENT);
+  programs = [path, agent];
+  home = new CommandHome(root, {
+    leak: { graceSeconds: 0 },
+    start: { opencode: { path, env: { OPENCODE_API_KEY: SECRET } } },
+    kinds: [
+      {
+        name: 'agent',
+        program: agent,
+        args: ['agent'],
+        start: [agent, 'agent', '{port}', '--api-key', SECRET, `--token=${SECRET}`, `https://ann:${SECRET}@host/`],
+        health: { path: '/', contains: 'ready' },
+      },
+    ],
+  });
+  started = new Started();
+});
+afterEach(async () => {
+  for (const pid of servers()) started.note(pid);
+  await started.endAll();
+  rmSync(root, { recursive: true, force: true });
+});
+
+function servers(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/u.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return programs.includes(readlinkSync(`/proc/${pid}/exe`)) && isAlive(pid);
+      } catch {
+        // Another's, or gone meanwhile.
+        return false;
+      }
+    });
+}
+
+const rollcall = (...words: string[]): Promise<Ran> => running([process.execPath, command, ...words], home.env).ended;
+const records = () => new RecordStore(home.paths.recordsDir, home.paths.setAsideDir).list();
+
+test('the same server started by five at once is one; all of them name it, and those that only look see the roll', async () => {
+  const starts = Array.from({ length: 5 }, () => rollcall('start', 'opencode', '--dir', root, '--json'));
+  const looks = [rollcall('list'), rollcall('records'), rollcall('list', '--json')];
+  const ran = await Promise.all([...starts, ...looks]);
+  for (const { code, err } of ran) expect(code, err).toBe(0);
+  const pids = ran.slice(0, 5).map(({ out }) => (JSON.parse(out) as { pid: number }).pid);
+  expect(new Set(pids).size).toBe(1);
+  expect(servers()).toEqual([pids[0]]);
+  expect(records()).toHaveLength(1);
+  expect(records()[0]?.record?.state).toBe('bound');
+  expect(readAudit(home.paths.auditFile).filter(({ event }) => event === 'started')).toHaveLength(1);
+}, 60_000);
+
+test('starts in different folders and stops of one server at once: a record for each that runs, none for what ended', async () => {
+  const folders = ['a', 'b', 'c'].map((name) => join(root, name));
+  for (const folder of folders) {
+    mkdirSync(folder);
+    // Its program takes its script from the folder that it serves.
+    writeFileSync(join(folder, 'agent'), AGENT);
+  }
+  const [first] = folders;
+  const begun = await rollcall('start', 'agent', '--dir', first ?? '', '--json');
+  const { pid } = JSON.parse(begun.out) as { pid: number };
+  const acts = await Promise.all([
+    ...folders.slice(1).map((folder) => rollcall('start', 'agent', '--dir', folder, '--json')),
+    rollcall('stop', String(pid)),
+    rollcall('stop', String(pid)),
+    rollcall('list'),
+  ]);
+  for (const { code, err } of acts.slice(0, 2)) expect(code, err).toBe(0);
+  const stops = acts.slice(2, 4);
+  expect(stops.map(({ code }) => code).sort()).toEqual([0, 1]);
+  const late = stops.find(({ code }) => code === 1)?.err ?? '';
+  expect(late).toMatch(/Nothing was stopped\. .*PID \d+/u);
+  expect(isAlive(pid)).toBe(false);
+  expect(
+    records()
+      .map(({ record }) => record?.server?.identity.pid)
+      .sort(),
+  ).toEqual(servers().sort());
+  expect(servers()).toHaveLength(2);
+}, 60_000);
+
+test('one stale record that three want out of the way is moved once; the others say that it is none any more', async () => {
+  const begun = await rollcall('start', 'opencode', '--dir', root, '--json');
+  const { pid } = JSON.parse(begun.out) as { pid: number };
+  started.note(pid);
+  await started.kill(pid);
+  const path = records()[0]?.path ?? '';
+  const ran = await Promise.all([1, 2, 3].map(() => rollcall('clear', path)));
+  expect(ran.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
+  for (const { code, err } of ran) if (code === 1) expect(err).toMatch(/was not touched: it is no stale record/u);
+  expect(records()).toEqual([]);
+  expect(readdirSync(home.paths.setAsideDir)).toHaveLength(1);
+}, 60_000);
+
+test('no secret of a command line or an environment is anywhere in the state folder', async () => {
+  for (const kind of ['agent', 'opencode']) {
+    const ran = await rollcall('start', kind, '--dir', root);
+    expect(ran.code, ran.err).toBe(0);
+    expect(`${ran.out}${ran.err}`).not.toContain(SECRET);
+  }
+  expect((await rollcall('list', '--json')).out).not.toContain(SECRET);
+  const [one] = servers();
+  expect((await rollcall('stop', String(one))).code).toBe(0);
+  const [record] = records();
+  expect(record?.record?.planHash).toMatch(/^[0-9a-f]{64}$/u);
+  expect(record?.record?.server?.evidence.argvHash).toMatch(/^[0-9a-f]{64}$/u);
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(root, name))
+    .filter((path) => path !== home.paths.configFile && !programs.includes(path) && statSync(path).isFile());
+  expect(files.filter((path) => path.startsWith(home.paths.stateDir)).length).toBeGreaterThanOrEqual(4);
+  for (const path of files) expect(readFileSync(path).includes(SECRET), path).toBe(false);
+}, 60_000);
