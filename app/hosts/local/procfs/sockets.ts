@@ -63,7 +63,8 @@ export function decodeAddress(hex: string, littleEndian: boolean): string | null
  */
 export function parseTcpTable(text: string, littleEndian = endianness() === 'LE'): TcpSocket[] {
   const sockets: TcpSocket[] = [];
-  for (const line of text.split('\n')) {
+  // A number that nothing ends may be the beginning of a longer one.
+  for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n')) {
     const fields = line.trim().split(/\s+/u);
     const state = STATES[fields[3] ?? ''];
     const inode = fields[9];

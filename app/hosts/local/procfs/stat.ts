@@ -41,7 +41,8 @@ export function parseStat(bytes: Buffer): ProcStat | null {
   const open = bytes.indexOf(OPEN_PAREN);
   const close = bytes.lastIndexOf(CLOSE_PAREN);
   if (open < 2 || close < open || bytes[open - 1] !== SPACE || bytes[close + 1] !== SPACE) return null;
-  const pid = Number(bytes.toString('latin1', 0, open - 1));
+  const number = bytes.toString('latin1', 0, open - 1);
+  const pid = /^\d+$/u.test(number) ? Number(number) : Number.NaN;
   const state = bytes[close + 2];
   if (!Number.isInteger(pid) || state === undefined || state === SPACE || bytes[close + 3] !== SPACE) return null;
   let at = close + 4;
@@ -58,8 +59,8 @@ export function parseStat(bytes: Buffer): ProcStat | null {
     if (at === digits) return null;
     values[field] = negative ? -value : value;
     const after = bytes[at];
-    // Only the last field that was asked for may end the line.
-    if (after !== SPACE && !(field === START_FIELD && (after === undefined || after === NEWLINE))) return null;
+    // Only the last field that was asked for may end the line; what nothing ends was cut off in the middle.
+    if (after !== SPACE && !(field === START_FIELD && after === NEWLINE)) return null;
     at += 1;
   }
   if (bytes[start] === MINUS) return null;

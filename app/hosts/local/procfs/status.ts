@@ -19,7 +19,8 @@ function line(text: string, name: string): string | null {
   const start = text.startsWith(`${name}:`) ? 0 : text.indexOf(`\n${name}:`) + 1;
   if (start === 0 && !text.startsWith(`${name}:`)) return null;
   const end = text.indexOf('\n', start);
-  return text.slice(start + name.length + 1, end === -1 ? text.length : end).trim();
+  // A line that nothing ends was cut off in the middle.
+  return end === -1 ? null : text.slice(start + name.length + 1, end).trim();
 }
 
 function firstNumber(text: string | null): number | null {

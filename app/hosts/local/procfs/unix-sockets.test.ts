@@ -19,7 +19,7 @@ test('named sockets that listen or were connected; the nameless and the datagram
     '0000000000000000: 00000002 00000000 00000000 0002 01 22115 /run/log',
     '0000000000000000: 00000002 00000000',
   ];
-  expect(parseUnixTable(lines.join('\n'))).toEqual([
+  expect(parseUnixTable([...lines, ''].join('\n'))).toEqual([
     { state: 'listen', path: '/run/user/0/a b.sock', inode: '22111' },
     { state: 'connected', path: '/run/user/0/a b.sock', inode: '22112' },
     { state: 'connected', path: '@abstract', inode: '0' },

@@ -20,7 +20,8 @@ const LINE =
  */
 export function parseUnixTable(text: string): UnixSocket[] {
   const sockets: UnixSocket[] = [];
-  for (const line of text.split('\n')) {
+  // A path that no newline ends may be the beginning of a longer one.
+  for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n')) {
     const { flags, type, inode, path } = LINE.exec(line)?.groups ?? {};
     if (flags === undefined || type === undefined || inode === undefined || path === undefined) continue;
     if (!CONNECTED_TYPES.has(Number.parseInt(type, 16))) continue;
