@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { bundle } from './testing/bundle.ts';
 import { recordOf, testHost } from './testing/hosts.ts';
-import { python, start, until } from './testing/processes.ts';
+import { python, start, temporaryFolder, until } from './testing/processes.ts';
 
 const run = promisify(execFile);
 
@@ -133,3 +134,31 @@ time.sleep(60)
   expect(await ends('os.kill(os.getpid(), 15)', true)).toEqual({ code: null, signal: 'SIGTERM' });
   await host.close();
 });
+
+test.each([
+  ['through pidfds', true],
+  ['by verify-then-kill', false],
+])(
+  'B19 F10 two hundred starts and stops leave no descriptor, no child and no zombie, %s',
+  async (_, usePidfds) => {
+    const host = await testHost({ usePidfds });
+    const folder = temporaryFolder();
+    const round = async (): Promise<void> => {
+      const spawned = await host.spawn({ argv: ['sleep', '60'], cwd: folder, env: {}, logPath: join(folder, 'log') });
+      const held = await host.hold(spawned.ref);
+      const cancel = host.watchExit(spawned.ref, () => undefined);
+      expect(await held.signal('SIGKILL')).toEqual({ sent: true });
+      await spawned.exit;
+      expect(await held.exited(1000)).toBe(true);
+      held.release();
+      cancel();
+    };
+    const children = (): string => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
+    for (let count = 0; count < 5; count += 1) await round();
+    const before = { descriptors: readdirSync('/proc/self/fd').length, children: children() };
+    for (let count = 0; count < rounds; count += 1) await round();
+    expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before.descriptors);
+    expect(children()).toBe(before.children);
+  },
+  60_000,
+);

@@ -20,7 +20,7 @@ export interface Sent {
 }
 
 export interface Trace {
-  /** Put before the program and its arguments. */
+  /** Put before the program and its arguments, once: a second run would write over the first. */
   readonly prefix: readonly [string, ...string[]];
   /** Every signal until now, in order; probes with signal 0 send nothing and are left out. */
   sent(): readonly Sent[];
