@@ -1,10 +1,10 @@
 /** Supervising for real: start, ready, stop, crash and adoption, over window, tray and command line. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Folders, spawnApp, whenServing } from './support/app.ts';
-import { ended, eventually, lives, MARK, marked, seen } from './support/processes.ts';
+import { ended, eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';
 import { opencodeEnv } from './support/servers.ts';
 import { expect, test, windowOf } from './support/test.ts';
 
@@ -139,4 +139,72 @@ test('a server started by the command line alone is kept, adopted by the app, an
   expect(await ended(app.child)).toEqual({ code: 0, signal: null });
   expect(lives(server)).toBe(false);
   await eventually(() => expect(marked(mark)).toEqual([]), 20_000);
+});
+
+/** What a process has open, as the kernel names it: paths, and sockets and pipes by their inode. */
+function openIn(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
+    } catch {
+      // It was closed while it was read.
+      return [];
+    }
+  });
+}
+
+/** A process and what descends from it. Electron blanks its environment, so the mark does not tell its processes. */
+function familyOf(pid: number): Seen[] {
+  const all = readdirSync('/proc').flatMap((name) => (/^\d+$/u.test(name) ? (seen(Number(name)) ?? []) : []));
+  const family = all.filter((one) => one.pid === pid);
+  for (const one of family) family.push(...all.filter(({ ppid }) => ppid === one.pid));
+  return family;
+}
+
+test('E5 a server that is left running holds nothing of the app, which ends at once and can be started again', async ({
+  folders,
+  mark,
+  bus,
+}) => {
+  const project = join(folders.root, 'project');
+  mkdirSync(project);
+  const first = await spawnApp({ folders, mark, bus });
+  await whenServing(folders);
+  const start = ['start', 'opencode', '--dir', project, '--keep-running', '--json'];
+  const { pid, id } = JSON.parse(await rollcall(folders, mark, ...start)) as { pid: number; id: string };
+  const server = seen(pid);
+  if (server === null) throw new Error('the server is not there');
+  const family = familyOf(first.child.pid ?? 0).filter(({ argv }) => !argv.includes('serve'));
+  const ofApp = new Set(
+    family
+      .flatMap((one) => openIn(one.pid))
+      .filter((name) => /^(?:socket|pipe|anon_inode):|^\/(?!dev\/)/u.test(name) && !name.includes('/logs/')),
+  );
+  expect(ofApp.size).toBeGreaterThan(20);
+  const shared = openIn(pid).filter(
+    (name) => (ofApp.has(name) && !name.startsWith('anon_inode:')) || name.startsWith(join(folders.state, 'electron')),
+  );
+  expect(shared).toEqual([]);
+  // Its log, which the server may have duplicated, is all it has of ours.
+  const ours = new Set(openIn(pid).filter((name) => name.startsWith(folders.state)));
+  expect([...ours]).toEqual([expect.stringContaining('/logs/')]);
+
+  const exit = ended(first.child);
+  const begun = performance.now();
+  first.child.kill('SIGTERM');
+  expect(await exit).toEqual({ code: 0, signal: null });
+  expect(performance.now() - begun).toBeLessThan(5000);
+  expect(lives(server)).toBe(true);
+  await eventually(() => expect(family.filter(lives)).toEqual([]), 25_000);
+
+  const second = await spawnApp({ folders, mark, bus });
+  await whenServing(folders);
+  expect((await list(folders, mark)).servers.find((row) => row.pid === pid)).toMatchObject({
+    id,
+    standing: 'supervised',
+  });
+  await rollcall(folders, mark, 'stop', id);
+  second.child.kill('SIGTERM');
+  expect(await ended(second.child)).toEqual({ code: 0, signal: null });
+  await eventually(() => expect(marked(mark)).toEqual([]), 25_000);
 });
