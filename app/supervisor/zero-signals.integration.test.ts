@@ -3,7 +3,7 @@
  * really reused PIDs, with pidfds and, by a kernel that answers ENOSYS, without them.
  */
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -297,4 +297,18 @@ test('C5 A18 a server in the supervisor’s own process group is signalled by it
   expect([world.actor, bystander].map(isAlive)).toEqual([true, true]);
   await world.close(true);
   expect(world.trace.signals()).toEqual([`SIGTERM ${pid}`]);
+});
+
+test('another user’s server gets no signal, by name, by force and as root', async (context) => {
+  if (process.getuid?.() !== 0) return context.skip('only root can start a process as another user');
+  const world = await openTraced(actor);
+  for (const path of [join(world.folder, '..'), world.folder]) chmodSync(path, 0o755);
+  const other = start(world.program, ['serve', '--port', '0'], { cwd: world.folder, uid: 65_534, gid: 65_534 });
+  await world.until('it is listed', ({ servers }) => servers.some(({ pid, ownUid }) => pid === other.pid && !ownUid));
+  const row = await world.server(other.pid);
+  expect(row?.reap).toMatchObject({ allowed: 'no' });
+  await everyAct(world, row?.id ?? '');
+  await world.close(true);
+  expect(world.trace.signals()).toEqual([]);
+  expect(isAlive(other.pid)).toBe(true);
 });

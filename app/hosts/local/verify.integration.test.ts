@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { ProcessRef } from '../../identity/identity.ts';
+import { bundle } from './testing/bundle.ts';
 import { inspected, recordOf, testHost } from './testing/hosts.ts';
 import {
   endOrphanAfterTest,
@@ -315,4 +317,54 @@ test('a process that changes its program while it is held stays the same, also w
   expect(await held.signal('SIGTERM')).toEqual({ sent: true });
   expect(await held.exited(5000)).toBe(true);
   held.release();
+});
+
+test('C20 where another user hides behind hidepid, that is unknown and never gone; our own are seen as ever', async (context) => {
+  if (!isRoot) context.skip('only root can mount a /proc that hides others');
+  const script = await bundle({
+    beside: new URL(import.meta.url),
+    code: `
+      import { createLocalHost } from './local-host.ts';
+      import { loadLibc } from './libc.ts';
+      import { inlineLooker } from './looker.ts';
+      // All of the program is loaded before it becomes a user who may not read it.
+      await Promise.all([loadLibc(), import('systeminformation')]);
+      const [own, text, usePidfds] = JSON.parse(process.argv[2]);
+      process.setgroups([]); process.setgid(65534); process.setuid(65534);
+      const host = await createLocalHost({ looker: inlineLooker(() => null), stateDir: '/nonexistent', usePidfds });
+      const { identity, executable, argvHash, uid } = await host.inspect(own);
+      const mine = await host.verify({ identity, evidence: { executable, argvHash } });
+      const look = await host.look({ customKinds: [], include: [own, text.identity.pid], ownPids: [] });
+      const seen = [...look.processes.keys()];
+      console.log(JSON.stringify({ uid, mine, other: await host.verify(text), seen }));
+      await host.close();
+    `,
+  });
+  const own = start('sleep', ['60'], { uid: 65_534, gid: 65_534 });
+  const other = start('sleep', ['60']);
+  const host = await testHost();
+  await until('it has changed user', async () => (await inspected(host, own.pid)).uid === 65_534);
+  const ref = await recordOf(host, other.pid);
+  for (const usePidfds of [true, false]) {
+    const hidden = start('unshare', [
+      '--mount',
+      'bash',
+      '-c',
+      'mount -t proc -o hidepid=2 proc /proc && exec "$@"',
+      'sh',
+      process.execPath,
+      fileURLToPath(script),
+      JSON.stringify([own.pid, ref, usePidfds]),
+    ]);
+    const line = await hidden.line().catch(() => null);
+    if (line === null) return context.skip('this machine mounts no /proc that hides others');
+    const told = JSON.parse(line) as Record<string, unknown>;
+    expect(told).toMatchObject({
+      uid: 65_534,
+      mine: { verdict: 'same' },
+      other: { verdict: 'unknown', why: 'it is alive, but hidden from this user' },
+    });
+    expect(told['seen']).toContain(own.pid);
+    expect(told['seen']).not.toContain(other.pid);
+  }
 });
