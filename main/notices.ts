@@ -1,25 +1,31 @@
-/** Which notifications a roll is worth: one per leak and per fault, never again for the same one. */
+/** Which notifications a roll is worth: one per leak, fault and unasked end, never again for the same one. */
 import type { Show } from '../app/roll/channels.ts';
 import type { CommandResult } from '../app/roll/commands.ts';
-import type { Alert, Roll, Server } from '../app/roll/schema.ts';
+import { endedBy, endedCause, endedNext, endedTitle, isAwaited } from '../app/roll/ended-words.ts';
+import type { Alert, Ended, Roll, Server } from '../app/roll/schema.ts';
 import { capitalised, faultsOf, formatBytes, listed, memoryOf, plural, rowName } from '../app/roll/words.ts';
 
 /** News within this time becomes one notification, in milliseconds. */
 export const GATHER_MS = 10_000;
+/** The first news that a server ended waits only for what ended with it, in milliseconds: a restart may follow at once. */
+export const PROMPT_MS = 500;
 
 export interface Notice {
   readonly title: string;
   readonly body: string;
   /** Where a click leads. */
   readonly show: Show;
+  /** A button, where the desktop has them on notifications; elsewhere a click leads near enough. */
+  readonly button?: { readonly text: string; readonly show: Show };
 }
 
 const at = (place: Partial<Show>): Show => ({ view: 'servers', server: null, dialog: 'none', kind: null, ...place });
 
-function leakNotice(leaks: readonly Server[]): Notice {
+function leakNotice(leaks: readonly Server[]): Notice | null {
   const only = leaks[0];
+  if (only === undefined) return null;
   const holds = formatBytes(memoryOf(leaks)).text;
-  if (leaks.length === 1 && only !== undefined) {
+  if (leaks.length === 1) {
     const why = only.reasons.slice(0, 2).join('; ');
     const sentence = why === '' ? '' : `${capitalised(why)}. `;
     return { title: `${rowName(only)} leaked`, body: `${sentence}It holds ${holds}.`, show: at({ server: only.id }) };
@@ -32,9 +38,45 @@ function leakNotice(leaks: readonly Server[]): Notice {
   };
 }
 
-function faultNotice(faults: readonly Alert[]): Notice {
+/** What happens next with one that ended, at the moment of telling; null where nobody need be told any more. */
+function nextWords(told: Ended, roll: Roll): string | null {
+  const ended = endedBy(roll, told.nonce);
+  if (ended === null) {
+    const runs = roll.servers.some(
+      ({ supervised, kind, directory }) => supervised !== null && kind === told.kind && directory === told.directory,
+    );
+    return runs ? 'It runs again.' : null;
+  }
+  return isAwaited(ended)
+    ? `Restarting, attempt ${ended.attempt} of ${ended.attempts}.`
+    : endedNext(ended, Date.parse(roll.takenAt));
+}
+
+function endedNotice(ended: readonly Ended[], roll: Roll): Notice | null {
+  const only = ended[0];
+  if (only === undefined) return null;
+  if (ended.length === 1) {
+    const { nonce, label, logPath } = only;
+    return {
+      title: `${label} ended unexpectedly`,
+      body: `${endedCause(only)} ${nextWords(only, roll) ?? ''}`.trim(),
+      show: at({ ended: nonce }),
+      ...(logPath === null ? {} : { button: { text: 'Show log', show: at({ ended: nonce, dialog: 'log' as const }) } }),
+    };
+  }
+  return {
+    title: endedTitle(ended),
+    body: `${listed(ended.map(({ label }) => label))}.`,
+    show: at({ ended: only.nonce }),
+  };
+}
+
+function faultNotice(faults: readonly Alert[], roll: Roll): Notice | null {
   const only = faults[0];
-  if (faults.length === 1 && only !== undefined) {
+  if (only === undefined) return null;
+  if (faults.length === 1) {
+    const ended = endedBy(roll, only.ended);
+    if (ended !== null) return endedNotice([ended], roll);
     return { title: only.title, body: only.detail, show: at({ server: only.servers[0] ?? null }) };
   }
   return {
@@ -44,35 +86,64 @@ function faultNotice(faults: readonly Alert[]): Notice {
   };
 }
 
-/** Remembers what was told. Leaks are known by identity, faults by the alert's id. */
+/** Faults to be told: not that a person's own wish to start one again failed, which they were answered. */
+function toldFaults(roll: Roll): readonly Alert[] {
+  return faultsOf(roll).filter((alert) => endedBy(roll, alert.ended)?.attempt !== 0);
+}
+
+/** Whether it went away as something new: that one keeps crashing is told at its first crash and when it is given up. */
+function isNews({ state, attempt, retryAt }: Ended): boolean {
+  return state === 'lost' && (attempt <= 1 || retryAt === null);
+}
+
+/** Remembers what was told. Leaks are known by identity, faults by the alert's id, what ended by its nonce. */
 export class NoticeDesk {
   readonly #told = new Set<string>();
   readonly #waiting = new Set<string>();
+  /** What ended and waits to be told, as it was then: it may run again before that. */
+  readonly #ended = new Map<string, Ended>();
 
   /** True when the roll has something new that waits to be told. */
   take(roll: Roll): boolean {
     const keys = [
       ...roll.servers.filter((server) => server.standing === 'leaked').map((server) => `leak ${server.id}`),
-      ...faultsOf(roll).map((alert) => `fault ${alert.id}`),
+      ...toldFaults(roll).map((alert) => `fault ${alert.id}`),
     ];
     for (const key of keys) if (!this.#told.has(key)) this.#waiting.add(key);
-    return this.#waiting.size > 0;
+    for (const ended of roll.ended) {
+      if (isNews(ended) && !this.#told.has(`ended ${ended.nonce}`)) this.#ended.set(ended.nonce, ended);
+    }
+    return this.#waiting.size + this.#ended.size > 0;
   }
 
-  /** Takes what waits and still holds as one notification; null when all of it has passed meanwhile. */
+  /** A server ended, which somebody may be at work on: that is told soon. */
+  get urgent(): boolean {
+    return this.#ended.size > 0;
+  }
+
+  /** Takes what waits as one notification; null when all of it has passed meanwhile. A server that ended has, also if it runs again. */
   flush(roll: Roll): Notice | null {
     const leaks = roll.servers.filter(
       (server) => server.standing === 'leaked' && this.#waiting.has(`leak ${server.id}`),
     );
-    const faults = faultsOf(roll).filter((alert) => this.#waiting.has(`fault ${alert.id}`));
+    const faults = toldFaults(roll).filter((alert) => this.#waiting.has(`fault ${alert.id}`));
+    const given = new Set(faults.map(({ ended }) => ended));
+    const ended = [...this.#ended.values()].filter((each) => !given.has(each.nonce) && nextWords(each, roll) !== null);
+    for (const nonce of this.#ended.keys()) this.#told.add(`ended ${nonce}`);
     this.#waiting.clear();
+    this.#ended.clear();
     for (const server of leaks) this.#told.add(`leak ${server.id}`);
     for (const alert of faults) this.#told.add(`fault ${alert.id}`);
-    if (faults.length === 0) return leaks.length === 0 ? null : leakNotice(leaks);
-    if (leaks.length === 0) return faultNotice(faults);
-    const fault = faultNotice(faults);
-    const leak = leakNotice(leaks);
-    return { title: `${fault.title}; ${leak.title}`, body: `${fault.body} ${leak.body}`, show: fault.show };
+    const notices = [faultNotice(faults, roll), endedNotice(ended, roll), leakNotice(leaks)].filter(
+      (notice) => notice !== null,
+    );
+    const [first] = notices;
+    if (first === undefined || notices.length === 1) return first ?? null;
+    return {
+      title: notices.map(({ title }) => title).join('; '),
+      body: notices.map(({ body }) => body).join(' '),
+      show: first.show,
+    };
   }
 }
 

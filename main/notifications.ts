@@ -1,7 +1,7 @@
 import { Notification } from 'electron';
 import type { Show } from '../app/roll/channels.ts';
 import type { Roll } from '../app/roll/schema.ts';
-import { bodyText, GATHER_MS, type Notice, NoticeDesk } from './notices.ts';
+import { bodyText, GATHER_MS, type Notice, NoticeDesk, PROMPT_MS } from './notices.ts';
 
 /** Shows notifications for what is new in each roll. */
 export class Notifications {
@@ -12,6 +12,9 @@ export class Notifications {
   /** Held, or a shown notification could be collected before it is clicked. */
   readonly #shown = new Set<Notification>();
   #timer: NodeJS.Timeout | null = null;
+  /** When the timer is due, and when something was told last; monotonic milliseconds. */
+  #due = 0;
+  #toldAt = Number.NEGATIVE_INFINITY;
 
   /**
    * @param roll the roll at the moment of telling
@@ -25,23 +28,46 @@ export class Notifications {
 
   /** Takes in a new roll. */
   rollChanged(roll: Roll): void {
-    if (!this.#desk.take(roll) || this.#timer !== null) return;
+    if (!this.#desk.take(roll)) return;
+    const now = performance.now();
+    const soon = this.#desk.urgent && now - this.#toldAt >= this.#gatherMs;
+    this.#tellAt(now + (soon ? Math.min(PROMPT_MS, this.#gatherMs) : this.#gatherMs));
+  }
+
+  #tellAt(due: number): void {
+    if (this.#timer !== null) {
+      if (this.#due <= due) return;
+      clearTimeout(this.#timer);
+    }
+    this.#due = due;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       const notice = this.#desk.flush(this.#roll());
-      if (notice !== null) this.show(notice);
-    }, this.#gatherMs);
+      if (notice === null) return;
+      this.#toldAt = performance.now();
+      this.show(notice);
+    }, due - performance.now());
   }
 
   show(notice: Notice): void {
     if (!Notification.isSupported()) return;
-    const shown = new Notification({ title: notice.title, body: bodyText(notice.body, process.platform) });
+    const { button } = notice;
+    const shown = new Notification({
+      title: notice.title,
+      body: bodyText(notice.body, process.platform),
+      // Electron has buttons on macOS only.
+      ...(button === undefined ? {} : { actions: [{ type: 'button' as const, text: button.text }] }),
+    });
     const forget = (): void => {
       this.#shown.delete(shown);
     };
     shown.on('click', () => {
       forget();
       this.#onClick(notice.show);
+    });
+    shown.on('action', () => {
+      forget();
+      this.#onClick(button?.show ?? notice.show);
     });
     shown.on('close', forget);
     // No notification service on this desktop: tray and window say the same.

@@ -1,4 +1,5 @@
 /** What the tray shows for a roll. Pure: the same roll gives the same model. */
+import { endedBy } from '../app/roll/ended-words.ts';
 import type { Alert, HostEntry, Roll } from '../app/roll/schema.ts';
 import {
   faultsOf,
@@ -9,6 +10,7 @@ import {
   reapLabelWithGain,
   rollHeadline,
   serverLabel,
+  withoutHost,
 } from '../app/roll/words.ts';
 import { LOCAL, quitLabel } from './quit-words.ts';
 import { SEPARATOR, showing, type TrayAct, type TrayItem, type TrayModel, type TrayState } from './tray-model.ts';
@@ -35,6 +37,15 @@ function hostFault(host: HostEntry): Fault {
 }
 
 function alertFault(roll: Roll, alert: Alert): Fault {
+  const ended = endedBy(roll, alert.ended);
+  if (ended !== null) {
+    const name = withoutHost(ended.label);
+    return {
+      line: alert.title,
+      label: firstThatFits(`Start ${name} again`, 'Start it again'),
+      on: { act: 'run', command: { command: 'start-again', nonce: ended.nonce } },
+    };
+  }
   const server = roll.servers.find((one) => one.id === alert.servers[0]);
   if (server !== undefined) {
     return { line: alert.title, label: `Show ${serverLabel(server)}…`, on: showing({ server: server.id }) };

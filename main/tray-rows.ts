@@ -1,5 +1,6 @@
 /** The part of the tray menu that lists hosts and their servers. */
-import type { HostEntry, Roll, Server } from '../app/roll/schema.ts';
+import { isAwaited, startAgainLabel } from '../app/roll/ended-words.ts';
+import type { Ended, HostEntry, Roll, Server } from '../app/roll/schema.ts';
 import {
   byTrouble,
   formatBytes,
@@ -8,6 +9,7 @@ import {
   plural,
   serverLabel,
   standingSign,
+  withoutHost,
 } from '../app/roll/words.ts';
 import { SEPARATOR, showing, type TrayItem } from './tray-model.ts';
 import { menuLabel } from './tray-text.ts';
@@ -118,15 +120,51 @@ function serverItems(roll: Roll, server: Server): readonly TrayItem[] {
   return items;
 }
 
+/** What a row of one that ended says; a countdown would change the menu each second. */
+function endedRemark(ended: Ended): string {
+  if (ended.state === 'planned') return 'starting…';
+  if (ended.state === 'failed') return 'gave up';
+  return isAwaited(ended) ? 'ended, restarts by itself' : 'ended';
+}
+
+/** The row of a server that ended unasked: what became of it, and its ways on. */
+function endedItem(ended: Ended): TrayItem {
+  const { nonce, label, state, logPath } = ended;
+  const sign = state === 'failed' ? '▲' : '△';
+  const enabled = state !== 'planned';
+  const items: TrayItem[] = [
+    {
+      type: 'act',
+      label: startAgainLabel(ended),
+      enabled,
+      on: { act: 'run', command: { command: 'start-again', nonce } },
+    },
+    { type: 'act', label: 'Show', enabled: true, on: showing({ ended: nonce }) },
+  ];
+  if (logPath !== null) {
+    items.push({ type: 'act', label: 'Show log…', enabled: true, on: showing({ ended: nonce, dialog: 'log' }) });
+  }
+  items.push(SEPARATOR, {
+    type: 'act',
+    label: 'Forget',
+    enabled,
+    on: { act: 'run', command: { command: 'forget', nonce } },
+  });
+  return { type: 'menu', label: menuLabel(`${sign} ${withoutHost(label)}, ${endedRemark(ended)}`), items };
+}
+
 function hostLabel(roll: Roll, host: HostEntry): string {
   if (hostIsFaulty(host, roll.takenAt)) {
     return `▲ ${host.name}, ${host.state === 'failed' ? 'failed' : 'no answer'}`;
   }
   switch (host.state) {
-    case 'connected':
-      return roll.servers.some((server) => server.host === host.name)
+    case 'connected': {
+      const ended = roll.ended.filter((each) => each.host === host.name).length;
+      const all = roll.servers.some((server) => server.host === host.name)
         ? hostHeadline(roll, host.name)
         : `${host.name}, no servers`;
+      return ended === 0 ? all : `${all}, ${ended} ended`;
+    }
     case 'disconnected':
       return `${host.name}, not connected`;
     case 'unsupported':
@@ -136,7 +174,7 @@ function hostLabel(roll: Roll, host: HostEntry): string {
   }
 }
 
-/** The submenu of one host: its servers, leaked first, then by memory. */
+/** The submenu of one host: what ended, then its servers, leaked first, then by memory. */
 export function hostItem(roll: Roll, host: HostEntry): TrayItem {
   const label = menuLabel(hostLabel(roll, host));
   const servers = roll.servers.filter((server) => server.host === host.name).sort(byTrouble);
@@ -152,14 +190,21 @@ export function hostItem(roll: Roll, host: HostEntry): TrayItem {
     }
     return { type: 'menu', label, items };
   }
-  if (servers.length === 0) return { type: 'text', label };
+  const ended = roll.ended.filter((each) => each.host === host.name);
+  if (servers.length + ended.length === 0) return { type: 'text', label };
   const shown = servers.length > LISTED_LIMIT ? servers.slice(0, LISTED_LIMIT) : servers;
   const lines = serverLines(roll, shown);
-  const items: TrayItem[] = shown.map((server, index) => ({
-    type: 'menu',
-    label: lines[index] ?? '',
-    items: serverItems(roll, server),
-  }));
+  const items: TrayItem[] = [
+    // Given up first, as the worst stands first everywhere.
+    ...ended.toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed')).map(endedItem),
+    ...shown.map(
+      (server, index): TrayItem => ({
+        type: 'menu',
+        label: lines[index] ?? '',
+        items: serverItems(roll, server),
+      }),
+    ),
+  ];
   if (shown.length < servers.length) {
     items.push({ type: 'act', label: `Show all ${servers.length}…`, enabled: true, on: showing({}) });
   }

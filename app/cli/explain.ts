@@ -1,3 +1,4 @@
+import { lifeWords } from '../roll/ended-words.ts';
 import type { Check, Leftover, ProcessRow, RecordEntry, Roll, Server } from '../roll/schema.ts';
 import { clockTime, formatBytes, leftoverName, rowName, standingSign } from '../roll/words.ts';
 import { DONE, FAILED, type Verb } from './io.ts';
@@ -60,6 +61,7 @@ function serverLines(server: Server, now: number): string[] {
     'About',
     `  id         ${server.id}`,
     `  started    ${clockTime(server.startedAt, now)}`,
+    ...(server.supervised === null ? [] : [`  state      ${lifeWords(server.supervised.state)}`]),
     `  health     ${server.health}${server.healthDetail === null ? '' : `: ${server.healthDetail}`}`,
     `  memory     ${formatBytes(server.memoryBytes).text}`,
     `  directory  ${server.directory ?? '–'}`,
@@ -67,7 +69,9 @@ function serverLines(server: Server, now: number): string[] {
   ];
   if (server.url !== null) lines.push(`  url        ${server.url}`);
   if (server.supervised !== null) {
-    lines.push(`  record     ${server.supervised.recordPath}`, `  log        ${server.supervised.logPath ?? '–'}`);
+    const { recordPath, logPath, outdated } = server.supervised;
+    lines.push(`  record     ${recordPath}`, `  log        ${logPath ?? '–'}`);
+    if (outdated !== null) lines.push(`  outdated   ${outdated} A restart would renew it.`);
   }
   lines.push(...processLines(server.processes), '', 'What can be done');
   for (const [act, permission] of [

@@ -1,4 +1,4 @@
-import type { HostEntry, Leftover, RecordEntry, Roll, Server } from '../roll/schema.ts';
+import type { Ended, HostEntry, Leftover, RecordEntry, Roll, Server } from '../roll/schema.ts';
 
 /**
  * What `rollcall list --json` prints. Scripts depend on these names: fields may be added, none renamed or removed
@@ -11,6 +11,8 @@ export interface ListJson {
   readonly hosts: readonly HostEntry[];
   readonly servers: readonly Server[];
   readonly leftovers: readonly Leftover[];
+  /** Servers that ended unasked; known only while the app runs. */
+  readonly ended: readonly Ended[];
   readonly records: readonly RecordEntry[];
   readonly sessions: Roll['sessions'];
   readonly alerts: Roll['alerts'];
@@ -19,6 +21,6 @@ export interface ListJson {
 
 /** The roll as scripts see it. Pure. */
 export function listJson(roll: Roll): ListJson {
-  const { takenAt, hosts, servers, leftovers, records, sessions, alerts, settings } = roll;
-  return { version: 1, takenAt, hosts, servers, leftovers, records, sessions, alerts, settings };
+  const { takenAt, hosts, servers, leftovers, ended, records, sessions, alerts, settings } = roll;
+  return { version: 1, takenAt, hosts, servers, leftovers, ended, records, sessions, alerts, settings };
 }

@@ -1,4 +1,5 @@
 /** The roll as text: grouped by host, trouble first, with the reasons of what is in trouble. Pure. */
+import { endedDetail, endedTitle, lifeWords } from '../roll/ended-words.ts';
 import type { HostEntry, Leftover, Roll, Server } from '../roll/schema.ts';
 import {
   byTrouble,
@@ -16,6 +17,7 @@ import {
   standingSign,
   standingWord,
 } from '../roll/words.ts';
+import { shortNonce } from './ended.ts';
 import { type Column, cutEnd, cutPath, layOut, printable, type TableLayout, wrap } from './table.ts';
 
 export interface RenderOptions {
@@ -52,7 +54,12 @@ export function renderRoll(roll: Roll, options: RenderOptions): string {
     if (lines.length > 0 && lines.at(-1) !== '') lines.push('');
     lines.push(...hostLines(host, roll, cells, layout, options));
   }
-  lines.push(...alertLines(roll, options), ...recordLines(roll, options), ...footLines(roll));
+  lines.push(
+    ...alertLines(roll, options),
+    ...endedLines(roll, options),
+    ...recordLines(roll, options),
+    ...footLines(roll),
+  );
   return `${lines.join('\n')}\n`;
 }
 
@@ -123,6 +130,10 @@ function tags(server: Server): string[] {
     said.push(server.healthDetail === null ? 'unresponsive' : `unresponsive: ${server.healthDetail}`);
   }
   if (server.growing !== null) said.push(server.growing);
+  const { state, outdated = null } = server.supervised ?? {};
+  if (state === 'starting' || state === 'stopping') said.push(lifeWords(state));
+  if (state === 'unresponsive' && server.health !== 'unresponsive') said.push('was to be ended and is still there');
+  if (outdated !== null) said.push(`outdated: ${outdated}`);
   if (!server.ownUid) said.push('belongs to another user; it is shown and never signalled');
   return said;
 }
@@ -134,8 +145,25 @@ function reasonLines(reason: string, options: RenderOptions): string[] {
 }
 
 function alertLines(roll: Roll, options: RenderOptions): string[] {
-  const faults = roll.alerts.filter((alert) => alert.level === 'fault');
+  // What ended has a section of its own.
+  const faults = roll.alerts.filter((alert) => alert.level === 'fault' && alert.ended === undefined);
   return faults.flatMap((alert) => ['', ...wrap(printable(`${alert.title}. ${alert.detail}`), options.width)]);
+}
+
+/** What ended unasked: what happened, what happens next, and by which words it is started again or forgotten. */
+function endedLines(roll: Roll, options: RenderOptions): string[] {
+  if (roll.ended.length === 0) return [];
+  const lines = ['', endedTitle(roll.ended)];
+  for (const ended of roll.ended) {
+    const when = `ended ${clockTime(ended.endedAt, options.now)}`;
+    const folder = shortenPath(ended.directory, options.home);
+    lines.push(`  ${printable(`${shortNonce(ended)}  ${ended.label}, PID ${ended.pid}, ${when}, ${folder}`)}`);
+    lines.push(...reasonLines(endedDetail(ended, options.now), options));
+  }
+  lines.push(
+    ...wrap('rollcall start-again NONCE starts one now, rollcall forget NONCE takes it off the list.', options.width),
+  );
+  return lines;
 }
 
 function recordLines(roll: Roll, options: RenderOptions): string[] {
@@ -167,9 +195,18 @@ export function rollFingerprint(roll: Roll): string {
   return JSON.stringify([
     roll.hosts.map((host) => [host.id, host.state, host.detail]),
     roll.servers
-      .map((server) => [server.id, server.standing, server.health, server.listening, server.owner?.alive ?? null])
+      .map((server) => [
+        server.id,
+        server.standing,
+        server.health,
+        server.listening,
+        server.owner?.alive ?? null,
+        server.supervised?.state,
+        server.supervised?.outdated,
+      ])
       .sort(),
     roll.leftovers.map((leftover) => leftover.id).sort(),
+    roll.ended.map(({ nonce, state, attempt, retryAt }) => [nonce, state, attempt, retryAt === null]),
     roll.records.map((record) => [record.path, record.verdict, record.sha256]),
     roll.alerts.map((alert) => alert.title),
     roll.settings.configProblem,

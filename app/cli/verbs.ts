@@ -20,11 +20,12 @@ export interface VerbEntry {
 const JSON_FLAG: Flag = { help: 'print JSON on standard output; messages go to standard error' };
 const YES_FLAG: Flag = { help: 'do not ask; needed where there is no terminal to ask on' };
 const TARGET = 'PID is a number; ID is the id that list --json and explain show, or at least 4 digits of its start.';
+const NONCE = 'NONCE is the number that list shows beside a server that ended, or at least 4 digits of its start.';
 
 export const VERBS: Readonly<Record<string, VerbEntry>> = {
   list: {
     usage: 'list [--json] [--watch]',
-    summary: 'show every server, leftover and stale record',
+    summary: 'show every server, leftover and stale record, and what ended unasked',
     more: ['◆ leaked  ◇ suspect  ● supervised  ◉ owned  ■ service  ○ detached'],
     flags: {
       json: JSON_FLAG,
@@ -67,6 +68,24 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     most: 1,
     load: async () => (await import('./stop.ts')).stop,
   },
+  'start-again': {
+    usage: 'start-again NONCE [--json]',
+    summary: 'start a server that ended unasked again, now',
+    more: [NONCE],
+    flags: { json: JSON_FLAG },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./ended.ts')).startAgain,
+  },
+  forget: {
+    usage: 'forget NONCE [--json]',
+    summary: 'take a server that ended unasked off the list; it is not started again',
+    more: [NONCE],
+    flags: { json: JSON_FLAG },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./ended.ts')).forget,
+  },
   reap: {
     usage: 'reap PID|ID… | --all [--dry-run] [--yes] [--force] [--json]',
     summary: 'end leaked servers with their children, and nothing else',
@@ -88,9 +107,9 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     load: async () => (await import('./reap.ts')).reap,
   },
   log: {
-    usage: 'log PID|ID',
+    usage: 'log PID|ID|NONCE',
     summary: 'print the end of the log of a server that Rollcall started',
-    more: [TARGET],
+    more: [TARGET, NONCE],
     flags: {},
     least: 1,
     most: 1,

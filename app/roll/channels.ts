@@ -12,9 +12,11 @@ export const showSchema = z.strictObject({
   view: z.enum(['servers', 'sessions', 'records', 'timeline', 'settings']),
   /** Row to select. */
   server: idSchema.nullable(),
-  dialog: z.enum(['none', 'plan-leaked', 'plan-server', 'start', 'stop-server', 'restart-server', 'stop-all']),
+  dialog: z.enum(['none', 'plan-leaked', 'plan-server', 'start', 'stop-server', 'restart-server', 'stop-all', 'log']),
   /** Kind chosen beforehand in the start dialog. */
   kind: z.string().nullable(),
+  /** Nonce of the ended server whose alert, or whose log, is shown. */
+  ended: z.uuid().exactOptional(),
 });
 export type Show = z.infer<typeof showSchema>;
 
@@ -23,17 +25,20 @@ export const doneSchema = z.discriminatedUnion('ok', [
   z.strictObject({ ok: z.literal(false), message: z.string() }),
 ]);
 
+/** Whose log: a supervised server by id, or one that ended by its nonce. */
+const logOwnerSchema = idSchema.or(z.uuid());
+
 /** Requests from the window; each has an answer. */
 export const requests = {
   'roll.get': { payload: z.null(), result: rollSchema },
   'command.run': { payload: commandSchema, result: commandResultSchema },
   'plan.get': { payload: planRequestSchema, result: planSchema },
-  /** The last lines of a supervised server's log; at most 64 KiB of text. */
+  /** The last lines of the log of a server of ours; at most 64 KiB of text. */
   'log.read': {
-    payload: z.strictObject({ server: idSchema }),
+    payload: z.strictObject({ server: logOwnerSchema }),
     result: z.strictObject({ path: z.string().nullable(), text: z.string(), truncated: z.boolean() }),
   },
-  'log.open': { payload: z.strictObject({ server: idSchema }), result: doneSchema },
+  'log.open': { payload: z.strictObject({ server: logOwnerSchema }), result: doneSchema },
   'url.open': { payload: z.strictObject({ server: idSchema }), result: doneSchema },
   'url.copy': { payload: z.strictObject({ server: idSchema }), result: doneSchema },
   /** Text of a row for the clipboard (a path, a PID, a command). */

@@ -270,7 +270,7 @@ export const alertSchema = z.strictObject({
   /** The button, when there is one. */
   act: z.enum(['reap-leaked', 'show-server', 'show-records', 'start-again', 'none']),
   servers: z.array(idSchema),
-  /** Nonce of the ended server that `start-again` is about; absent for every other act. */
+  /** Nonce of the ended server that it is about; absent where it is about none. */
   ended: z.uuid().exactOptional(),
 });
 export type Alert = z.infer<typeof alertSchema>;

@@ -168,6 +168,12 @@ export function rowName(server: Named & Pick<Server, 'host'>): string {
   return `${serverLabel(server)} on ${server.host}`;
 }
 
+/** A name without its host: `opencode :14200` of `opencode :14200 on local`. */
+export function withoutHost(label: string): string {
+  const at = label.lastIndexOf(' on ');
+  return at < 0 ? label : label.slice(0, at);
+}
+
 /** A leftover named as its row does: `node, PID 41260 on local`. */
 export function leftoverName(leftover: Pick<Leftover, 'name' | 'pid' | 'host'>): string {
   return `${leftover.name}, PID ${leftover.pid} on ${leftover.host}`;

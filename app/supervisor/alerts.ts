@@ -68,7 +68,7 @@ function endedUnasked({ ended }: AlertInput): Alert[] {
       detail: `${head} ${next}`,
       act: state === 'planned' ? 'none' : 'start-again',
       servers: [],
-      ...(state === 'planned' ? {} : { ended: nonce }),
+      ended: nonce,
     };
   });
 }

@@ -42,6 +42,7 @@ export interface Core {
   plan(targets: 'leaked' | readonly string[]): Promise<Plan>;
   /** `target` is a PID in digits or a row's id (or an unambiguous prefix of at least 4 digits of one). */
   explain(target: string): Promise<Explanation>;
+  /** @param server id of a supervised server, or nonce of one that ended */
   readLog(server: string): Promise<LogText>;
 }
 

@@ -118,6 +118,12 @@ describe('a crash', () => {
     await world.until('it is given up', () => ended().some(({ state }) => state === 'failed'), 30_000);
     expect(events('planned')).toHaveLength(3);
     expect(ended()).toMatchObject([{ attempt: 2, attempts: 2, why: 'it exited with code 1', retryAt: null }]);
+    // Its log outlives it, by the number that the roll shows.
+    const [gone] = ended();
+    const log = await world.core.readLog(gone?.nonce ?? '');
+    expect(log.path).toBe(gone?.logPath);
+    expect(log.text).toMatch(/out of luck\n$/u);
+    expect((await world.core.readLog('0b9f7c1e-5d0c-4c55-8a57-6f1e2d3c4b5a')).path).toBeNull();
     expect(world.core.roll.alerts).toMatchObject([{ level: 'fault', act: 'start-again' }]);
     await new Promise((resolve) => setTimeout(resolve, 2500));
     expect(events('planned')).toHaveLength(3);

@@ -385,7 +385,9 @@ export class Supervisor implements LocalCore {
   }
 
   async readLog(server: string): Promise<LogText> {
-    const path = this.#sight?.servers.find(({ row }) => row.id === server)?.record?.record.logPath ?? null;
+    const running = this.#sight?.servers.find(({ row }) => row.id === server)?.record?.record;
+    const ended = this.#lives.ended().find(({ nonce }) => nonce === server);
+    const path = running?.logPath ?? ended?.logPath ?? null;
     return path === null ? { path: null, text: '', truncated: false } : { path, ...tail(path, LOG_LIMIT_BYTES) };
   }
 

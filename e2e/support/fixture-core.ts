@@ -13,6 +13,9 @@ export interface Fixture {
   closes: number;
 }
 
+/** What a server that ended wrote. */
+const LOG = 'opencode server listening on http://127.0.0.1:4402\nerror: cannot open database: disk I/O error\n';
+
 export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly fixture: Fixture } {
   let roll = rollSchema.parse(JSON.parse(readFileSync(env['ROLLCALL_FIXTURE_ROLL'] ?? '', 'utf8')));
   const listeners = new Set<(roll: Roll) => void>();
@@ -58,7 +61,10 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
     },
     plan: async () => fixture.plan,
     explain: async () => ({ server: null, leftover: null, text: '' }),
-    readLog: async () => ({ path: null, text: '', truncated: false }),
+    async readLog(server) {
+      const path = roll.ended.find(({ nonce }) => nonce === server)?.logPath ?? null;
+      return { path, text: path === null ? '' : LOG, truncated: false };
+    },
     async close(): Promise<QuitReport> {
       fixture.closes += 1;
       await new Promise((done) => setTimeout(done, Number(env['ROLLCALL_FIXTURE_CLOSE_MS'] ?? 0)));

@@ -7,7 +7,7 @@ import { planOf } from '../../renderer/preview/bridge.ts';
 import { exampleRoll, HOME, localRoll } from '../../renderer/preview/rolls.ts';
 
 /** The home of whoever takes the pictures, so that the window shortens it to `~`. */
-function atHome(roll: Roll): Roll {
+export function atHome(roll: Roll): Roll {
   return JSON.parse(JSON.stringify(roll).replaceAll(HOME, homedir())) as Roll;
 }
 

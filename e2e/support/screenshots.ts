@@ -2,11 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ElectronApplication, Page } from '@playwright/test';
 import type { Roll } from '../../app/roll/schema.ts';
+import { endedRoll, GIVEN_UP, MEANT, STARTING, WAITING } from '../../renderer/preview/ended.ts';
 import { emptyRoll, TAKEN_AT } from '../../renderer/preview/rolls.ts';
 import type { Fixture } from './fixture-core.ts';
 import { repacked } from './png.ts';
 import { ended } from './processes.ts';
-import { picturePlan, pictureRoll, reapingRoll } from './screenshot-roll.ts';
+import { atHome, picturePlan, pictureRoll, reapingRoll } from './screenshot-roll.ts';
 import { expect, setRoll, test, windowOf } from './test.ts';
 
 type Theme = 'light' | 'dark';
@@ -85,6 +86,13 @@ const SCENES: Readonly<Record<string, Scene>> = {
   },
   timeline: { roll: pictureRoll(), act: press('Control+3') },
   settings: { roll: pictureRoll(), act: press('Control+,') },
+  ended: { roll: atHome(endedRoll(WAITING)), act: row(':3773') },
+  'given-up': { roll: atHome(endedRoll(GIVEN_UP)), act: row(':4096') },
+  'ended-many': {
+    roll: atHome(endedRoll(WAITING, GIVEN_UP, MEANT, STARTING)),
+    act: click('Show all 4'),
+  },
+  'ended-log': { roll: atHome(endedRoll(GIVEN_UP)), act: click('Show log') },
   empty: { roll: emptyRoll(), act: async () => undefined },
 };
 
@@ -95,6 +103,7 @@ const PICTURES: readonly (readonly [scene: string, theme: Theme, size: Size, nam
   ['plan', 'light', 'wide', 'plan-light'],
   ['reaping', 'dark', 'wide', 'reaping-dark'],
   ['window', 'light', 'narrow', 'narrow-light'],
+  ['ended', 'light', 'wide', 'ended-light'],
 ];
 
 const everything = process.env['ALL'];

@@ -1,21 +1,9 @@
 import { memo } from 'react';
 import type { Leftover, Server } from '../../app/roll/schema.ts';
 import { formatCpu, NOTHING, serverPlace, shortenPath, standingWord } from '../../app/roll/words.ts';
-import { ownerWords } from '../view/serverItems.ts';
+import { ownerWords, tagOf } from '../view/serverItems.ts';
 import { Glyph } from './Glyph.tsx';
 import { Age, Bytes, CELL, Path } from './parts.tsx';
-
-interface Tag {
-  readonly word: string;
-  readonly why: string;
-}
-
-/** The one tag of a row: what is wrong with it beside its standing. */
-function tagOf(server: Server): Tag | null {
-  if (server.health === 'unresponsive')
-    return { word: 'unresponsive', why: server.healthDetail ?? 'It does not answer.' };
-  return server.growing === null ? null : { word: 'growing', why: server.growing };
-}
 
 function activityWord(server: Server): string {
   return server.busy === 'unknown' ? NOTHING : server.busy;
@@ -65,8 +53,8 @@ export const ServerCells = memo(function ServerCells({ server, phase, gone, age,
         <span className="clip kind">{server.kind}</span>
         {place === '' ? null : <span className={place.startsWith(':') ? 'port' : 'port faint'}>{place}</span>}
         {tag === null ? null : (
-          <span className="tag" title={tag.why}>
-            <Glyph name="fault" />
+          <span className={tag.trouble ? 'tag' : 'tag tag-calm'} title={tag.why}>
+            <Glyph name={tag.trouble ? 'fault' : 'reused'} />
             <span>{tag.word}</span>
           </span>
         )}

@@ -1,3 +1,4 @@
+import { lifeWords } from '../../app/roll/ended-words.ts';
 import type { Server } from '../../app/roll/schema.ts';
 import {
   capitalised,
@@ -93,6 +94,27 @@ function KeepRunning({ server }: { readonly server: Server }) {
   );
 }
 
+/** A restart would bring something else than what runs: it is offered, and never done unasked. */
+function OutOfDate({ server }: { readonly server: Server }) {
+  const acts = useActs();
+  const reason = server.supervised?.outdated ?? null;
+  if (reason === null) return null;
+  return (
+    <Section title="Out of date">
+      <div className="offer">
+        <p className="note">{reason}</p>
+        <Button
+          disabled={server.restart.allowed === 'no'}
+          title={server.restart.allowed === 'yes' ? undefined : server.restart.why}
+          onClick={() => acts.openServer(server, 'restart')}
+        >
+          Restart…
+        </Button>
+      </div>
+    </Section>
+  );
+}
+
 /** What the one figure leaves out: growth, and shared pages where they make a difference. */
 function memoryNotes(server: Server): readonly string[] {
   const resident = formatBytes(server.rssBytes).text;
@@ -143,6 +165,7 @@ export function ServerDetails({ server, home, now, phase }: Props) {
         acts={serverActs(server)}
         onAct={(act) => acts.openServer(server, act)}
       />
+      <OutOfDate server={server} />
       <Why server={server} />
       <Section title="Memory" figure={memory}>
         {memoryNotes(server).map((note) => (
@@ -166,6 +189,9 @@ export function ServerDetails({ server, home, now, phase }: Props) {
                 ? ownerWords(server)
                 : `${ownerWords(server)}, PID ${server.owner.pid}`,
             ],
+            ...(server.supervised === null
+              ? []
+              : [['State', capitalised(lifeWords(server.supervised.state))] as const]),
             ['Health', server.healthDetail ?? HEALTH_WORDS[server.health]],
             ['Activity', capitalised(server.busySign)],
             ['Started', clockTime(server.startedAt, now)],

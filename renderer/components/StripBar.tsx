@@ -3,41 +3,11 @@ import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
 import { leakedTotals, reapLabel, serverLabel } from '../../app/roll/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
-import { failedHostWords, type Strip, strips, taskTitle } from '../view/strips.ts';
+import { failedHostWords, hasKey, type Strip, strips, taskTitle } from '../view/strips.ts';
+import { EndedStrip } from './EndedStrip.tsx';
 import { Glyph } from './Glyph.tsx';
 import { Button } from './parts.tsx';
-import type { GlyphName } from './shapes.ts';
-
-interface FrameProps {
-  readonly tone: 'leak' | 'fault' | 'calm';
-  readonly shape: ReactNode;
-  readonly title: string;
-  readonly text: string;
-  readonly children: ReactNode;
-}
-
-function Frame({ tone, shape, title, text, children }: FrameProps) {
-  return (
-    <section className={`strip strip-${tone}`} aria-label={title}>
-      {shape}
-      <div className="strip-text">
-        <p className="strip-title clip" title={title}>
-          {title}
-        </p>
-        <p className="strip-detail clip" title={text}>
-          {text}
-        </p>
-      </div>
-      {children}
-    </section>
-  );
-}
-
-const ALERT_LOOKS: Readonly<Record<Alert['level'], { tone: FrameProps['tone']; shape: GlyphName; colour: string }>> = {
-  leak: { tone: 'leak', shape: 'leaked', colour: 'leaked' },
-  fault: { tone: 'fault', shape: 'fault', colour: 'suspect' },
-  notice: { tone: 'calm', shape: 'file', colour: 'quiet' },
-};
+import { ALERT_LOOKS, StripFrame } from './StripFrame.tsx';
 
 function AlertActs({ alert, roll }: { readonly alert: Alert; readonly roll: Roll }) {
   const { store } = useRollcall();
@@ -75,7 +45,7 @@ function TaskFrame({ task, children }: { readonly task: Task; readonly children:
   const look = { running: 'turn', done: 'check', failed: 'fault' } as const;
   const tone = { running: 'busy', done: 'supervised', failed: 'suspect' } as const;
   return (
-    <Frame
+    <StripFrame
       tone={task.state === 'failed' ? 'fault' : 'calm'}
       shape={<Glyph name={look[task.state]} tone={tone[task.state]} turning={task.state === 'running'} />}
       title={taskTitle(task)}
@@ -86,25 +56,26 @@ function TaskFrame({ task, children }: { readonly task: Task; readonly children:
         {task.state === 'running' ? 'Show progress' : 'Show results'}
       </Button>
       {task.state === 'running' ? null : <Button onClick={() => acts.dismiss(task.id)}>Dismiss</Button>}
-    </Frame>
+    </StripFrame>
   );
 }
 
 function OneStrip({ strip, roll, more }: { readonly strip: Strip; readonly roll: Roll; readonly more: ReactNode }) {
   const acts = useActs();
   if (strip.type === 'task') return <TaskFrame task={strip.task}>{more}</TaskFrame>;
+  if (strip.type === 'ended') return <EndedStrip ended={strip.ended} level={strip.level} more={more} />;
   if (strip.type === 'host') {
     const { title, detail } = failedHostWords(strip.host, Date.parse(roll.takenAt));
     return (
-      <Frame tone="fault" shape={<Glyph name="fault" tone="suspect" />} title={title} text={detail}>
+      <StripFrame tone="fault" shape={<Glyph name="fault" tone="suspect" />} title={title} text={detail}>
         {more}
         <Button onClick={acts.look}>Try now</Button>
-      </Frame>
+      </StripFrame>
     );
   }
   const look = ALERT_LOOKS[strip.alert.level];
   return (
-    <Frame
+    <StripFrame
       tone={look.tone}
       shape={<Glyph name={look.shape} tone={look.colour} />}
       title={strip.alert.title}
@@ -112,25 +83,26 @@ function OneStrip({ strip, roll, more }: { readonly strip: Strip; readonly roll:
     >
       {more}
       <AlertActs alert={strip.alert} roll={roll} />
-    </Frame>
+    </StripFrame>
   );
 }
 
 /** The one strip over list and details: the worst that has a cause. The others are a link at its end. */
 export function StripBar({ roll }: { readonly roll: Roll }) {
+  const { store } = useRollcall();
   const host = useWindow((state) => state.host);
-  const [turned, setTurned] = useState<string | null>(null);
+  const turned = useWindow((state) => state.strip);
   const all = strips(roll, host);
   const index = Math.max(
     0,
-    all.findIndex((strip) => strip.key === turned),
+    all.findIndex((strip) => turned !== null && hasKey(strip, turned)),
   );
   const strip = all[index];
   if (strip === undefined) return null;
   const others = all.length - 1;
   const more =
     others === 0 ? null : (
-      <Button look="link" onClick={() => setTurned(all[(index + 1) % all.length]?.key ?? null)}>
+      <Button look="link" onClick={() => store.setState({ strip: all[(index + 1) % all.length]?.key ?? null })}>
         {others} more
       </Button>
     );

@@ -72,10 +72,12 @@ export function Button({ look, submit = false, children, ...rest }: ButtonProps 
   );
 }
 
-/** The present, renewed every `everyMs` milliseconds. */
-export function useNow(everyMs: number): number {
+/** The present, renewed every `everyMs` milliseconds; null renews nothing. */
+export function useNow(everyMs: number | null): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
+    if (everyMs === null) return;
+    setNow(Date.now());
     const timer = setInterval(() => setNow(Date.now()), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);

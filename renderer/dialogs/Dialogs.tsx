@@ -2,6 +2,7 @@ import type { Roll } from '../../app/roll/schema.ts';
 import { useWindow } from '../state/context.tsx';
 import { ClearDialog } from './ClearDialog.tsx';
 import { EndDialog } from './EndDialog.tsx';
+import { LogDialog } from './LogDialog.tsx';
 import { PlanDialog } from './PlanDialog.tsx';
 import { ReapDialog } from './ReapDialog.tsx';
 import { StartDialog } from './StartDialog.tsx';
@@ -25,6 +26,8 @@ export function Dialogs({ roll, home }: { readonly roll: Roll; readonly home: st
       return <StartDialog key={dialog.kind} roll={roll} home={home} kind={dialog.kind} />;
     case 'clear':
       return <ClearDialog records={dialog.records} home={home} />;
+    case 'log':
+      return <LogDialog key={dialog.ended.nonce} ended={dialog.ended} home={home} />;
     case 'task':
       return <TaskDialog key={dialog.id} id={dialog.id} />;
   }

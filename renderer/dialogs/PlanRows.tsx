@@ -1,8 +1,9 @@
 import type { Plan } from '../../app/roll/commands.ts';
 import type { ReapResult, Task } from '../../app/roll/schema.ts';
+import { withoutHost } from '../../app/roll/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Bytes } from '../components/parts.tsx';
-import { CheckBox, Outcome, withoutHost } from './parts.tsx';
+import { CheckBox, Outcome } from './parts.tsx';
 
 type PlanRow = Plan['rows'][number];
 type Step = PlanRow['steps'][number];

@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import type { Plan } from '../../app/roll/commands.ts';
-import { formatBytes, plural } from '../../app/roll/words.ts';
+import { formatBytes, plural, withoutHost } from '../../app/roll/words.ts';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { DialogShell } from './DialogShell.tsx';
 import { allGone } from './PlanDialog.tsx';
-import { actLead, CheckBox, Consequences, FailureNote, Outcome, withoutHost } from './parts.tsx';
+import { actLead, CheckBox, Consequences, FailureNote, Outcome } from './parts.tsx';
 import { usePlan } from './usePlan.ts';
 import { useRun } from './useRun.ts';
 

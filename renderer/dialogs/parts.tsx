@@ -89,12 +89,6 @@ export function Outcome({ outcome }: { readonly outcome: ReapResult['outcome'] }
   );
 }
 
-/** A title that names the thing without its host: `opencode :14200` of `opencode :14200 on local`. */
-export function withoutHost(label: string): string {
-  const at = label.lastIndexOf(' on ');
-  return at < 0 ? label : label.slice(0, at);
-}
-
 /** The line under a question's title: what stands against it, then the act's progress, then its answer. */
 export function actLead(run: Run, question: string | undefined): string | undefined {
   if (run.state === 'running') return run.task === null || run.task.message === '' ? 'Asking…' : run.task.message;

@@ -131,6 +131,10 @@ const shots = {
   timeline: { act: steps(key('Control+3'), row('Refused'), settle) },
   settings: { act: key('Control+,') },
   empty: { roll: 'empty', act: settle },
+  ended: { roll: 'ended', act: steps(row(':3773'), settle) },
+  'ended-failed': { roll: 'failed', act: settle },
+  'ended-many': { roll: 'many', act: steps(click('Show all 4'), settle) },
+  'ended-log': { roll: 'failed', act: click('Show log') },
 };
 
 const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium' });

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Show } from '../../app/roll/channels.ts';
 import type { Roll } from '../../app/roll/schema.ts';
 import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
-import { exampleRoll, localRoll } from '../preview/rolls.ts';
+import { endedRoll, GIVEN_UP, MEANT, WAITING } from '../preview/ended.ts';
+import { exampleRoll, localRoll, TAKEN_AT } from '../preview/rolls.ts';
 import { type Acts, connect, createActs } from './acts.ts';
 import { createWindowStore, receiveRoll, select, type WindowStore } from './store.ts';
 
@@ -194,6 +195,48 @@ describe('places that tray and notifications open', () => {
       type: 'stop-all',
       servers: [{ standing: 'supervised' }, { standing: 'supervised' }],
     });
+  });
+});
+
+describe('servers that ended', () => {
+  test('each is announced once, and once more when it is given up; a countdown never', async () => {
+    const { store } = await open(endedRoll(WAITING));
+    const said = (): string => store.getState().announcement;
+    expect(said()).toBe('opencode :4401 on local ended unexpectedly');
+    const later = (roll: Roll, version: number): void => {
+      store.setState({ announcement: '' });
+      receiveRoll(store, { ...roll, version });
+    };
+    later(endedRoll({ ...WAITING, retryAt: TAKEN_AT.toISOString(), attempt: 3 }), 50);
+    expect(said()).toBe('');
+    later(endedRoll({ ...WAITING, state: 'failed', retryAt: null }), 51);
+    expect(said()).toBe('opencode :4401 on local ended unexpectedly');
+  });
+
+  test('a second click on the same button is the first wish', async () => {
+    const window = await open(endedRoll(WAITING, MEANT));
+    window.acts.startAgain(WAITING);
+    window.acts.startAgain(WAITING);
+    window.acts.forget(MEANT);
+    await settle();
+    expect(commands(window)).toEqual([
+      { command: 'start-again', nonce: WAITING.nonce },
+      { command: 'forget', nonce: MEANT.nonce },
+    ]);
+    window.acts.startAgain(WAITING);
+    expect(commands(window)).toHaveLength(3);
+  });
+
+  test('tray and notification lead to its strip, and to its log', async () => {
+    const { store, bridge } = await open(endedRoll(WAITING, GIVEN_UP));
+    bridge.show({ ...PLACE, ended: WAITING.nonce });
+    expect(store.getState()).toMatchObject({ strip: `ended ${WAITING.nonce}`, dialog: null });
+    bridge.show({ ...PLACE, ended: WAITING.nonce, dialog: 'log' });
+    expect(store.getState().dialog).toMatchObject({ type: 'log', ended: { nonce: WAITING.nonce } });
+    store.setState({ dialog: null });
+    // It is settled by now.
+    bridge.show({ ...PLACE, ended: MEANT.nonce, dialog: 'log' });
+    expect(store.getState().dialog).toBeNull();
   });
 });
 

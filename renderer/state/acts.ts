@@ -1,9 +1,11 @@
 import { applyChange } from '../../app/roll/change.ts';
 import type { Bridge, RequestName, RequestPayload, RequestResult, Show } from '../../app/roll/channels.ts';
 import type { Command, CommandResult, Failure, Plan } from '../../app/roll/commands.ts';
-import type { Leftover, Permission, RecordEntry, Server } from '../../app/roll/schema.ts';
+import { endedBy } from '../../app/roll/ended-words.ts';
+import type { Ended, Leftover, Permission, RecordEntry, Server } from '../../app/roll/schema.ts';
 import { leftoverName, rowName, serverLabel } from '../../app/roll/words.ts';
 import type { Act } from '../view/serverActs.ts';
+import { endedKey } from '../view/strips.ts';
 import { type Dialog, findServer, receiveRoll, select, showRoll, type View, type WindowStore } from './store.ts';
 
 /** Everything the window can ask the rest of Rollcall to do, and everything that changes what the window shows. */
@@ -11,13 +13,20 @@ export interface Acts {
   /** Never rejects: a broken connection is a failure, too. */
   run(command: Command): Promise<CommandResult>;
   plan(targets: 'leaked' | readonly string[]): Promise<Plan | Failure>;
+  /** @param server id of a supervised server, or nonce of one that ended */
   readLog(server: string): Promise<RequestResult<'log.read'> | null>;
+  /** Opens the log as a file; `server` as for `readLog`. */
+  openLog(server: string): void;
   chooseFolder(start: string | null): Promise<string | null>;
   copy(text: string): void;
   openConfig(): void;
   look(): void;
   dismiss(task: string): void;
   keepRunning(server: string, keepRunning: boolean): void;
+  /** Starts a server that ended again, now. A second wish for the same is the first one. */
+  startAgain(ended: Ended): void;
+  /** Takes a server that ended off the list. */
+  forget(ended: Ended): void;
   /** The one click: acts at once on what is leaked, or opens the plan where the settings say so. */
   reapLeaked(): void;
   openServer(server: Server, act: Act): void;
@@ -70,8 +79,8 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
   };
 
   /** Sends a request whose answer matters only when it failed. */
-  const order = async (name: 'url.open' | 'url.copy' | 'log.open', server: Server): Promise<void> => {
-    const done = await tryRequest(name, { server: server.id });
+  const order = async (name: 'url.open' | 'url.copy' | 'log.open', server: string): Promise<void> => {
+    const done = await tryRequest(name, { server });
     if ('code' in done) complain(done);
     else if (!done.ok) complain(refused(done.message));
   };
@@ -94,6 +103,15 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
     else if (!done.ok) complain(refused(done.message));
   };
 
+  /** What was asked of ended servers and is not answered yet. */
+  const asked = new Set<string>();
+  const ofEnded = async (command: 'start-again' | 'forget', { nonce }: Ended): Promise<void> => {
+    if (asked.has(nonce)) return;
+    asked.add(nonce);
+    await runFromWindow({ command, nonce });
+    asked.delete(nonce);
+  };
+
   const readInfo = (): void =>
     void tryRequest('app.info', null).then((info) => {
       if ('code' in info) complain(info);
@@ -110,6 +128,9 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
       complain(answer);
       return null;
     },
+    openLog: (server) => void order('log.open', server),
+    startAgain: (ended) => void ofEnded('start-again', ended),
+    forget: (ended) => void ofEnded('forget', ended),
     async chooseFolder(start) {
       const answer = await tryRequest('folder.choose', { start });
       if (!('code' in answer)) return answer.path;
@@ -149,11 +170,11 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
         case 'restart':
           return unless(server[act], { type: 'end', act, server });
         case 'open':
-          return server.url === null ? noUrl() : void order('url.open', server);
+          return server.url === null ? noUrl() : void order('url.open', server.id);
         case 'copy-url':
-          return server.url === null ? noUrl() : void order('url.copy', server);
+          return server.url === null ? noUrl() : void order('url.copy', server.id);
         case 'open-log':
-          return void order('log.open', server);
+          return void order('log.open', server.id);
         case 'copy-pid':
           return void copy(String(server.pid));
         case 'copy-command':
@@ -190,6 +211,7 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
 export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
   store.setState({ view: place.view === 'sessions' ? 'servers' : place.view, host: null, filter: '', problem: null });
   if (place.server !== null) select(store, 'servers', place.server);
+  if (place.ended !== undefined) store.setState({ strip: endedKey(place.ended) });
   const state = store.getState();
   const server = place.server === null ? null : findServer(state, place.server);
   switch (place.dialog) {
@@ -213,6 +235,11 @@ export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
     case 'restart-server':
       if (server !== null) acts.openServer(server, 'restart');
       break;
+    case 'log': {
+      const ended = state.roll === null ? null : endedBy(state.roll, place.ended);
+      if (ended !== null) acts.ask({ type: 'log', ended });
+      break;
+    }
     case 'stop-all':
       acts.ask({
         type: 'stop-all',

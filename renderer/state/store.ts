@@ -1,7 +1,7 @@
 import { createStore, type StoreApi } from 'zustand/vanilla';
 import type { RequestResult } from '../../app/roll/channels.ts';
 import type { Failure } from '../../app/roll/commands.ts';
-import type { RecordEntry, Roll, Server } from '../../app/roll/schema.ts';
+import type { Alert, Ended, RecordEntry, Roll, Server } from '../../app/roll/schema.ts';
 import { share } from '../../app/roll/share.ts';
 import type { Sort } from '../view/serverItems.ts';
 
@@ -21,7 +21,9 @@ export type Dialog =
   | { readonly type: 'stop-all'; readonly servers: readonly Server[] }
   | { readonly type: 'start'; readonly kind: string | null }
   | { readonly type: 'clear'; readonly records: readonly RecordEntry[] }
-  | { readonly type: 'task'; readonly id: string };
+  | { readonly type: 'task'; readonly id: string }
+  /** The log of a server that ended, as it was when it was asked for. */
+  | { readonly type: 'log'; readonly ended: Ended };
 
 export interface WindowState {
   /** Mirror of the last roll that arrived; null until the first. */
@@ -35,6 +37,8 @@ export interface WindowState {
   /** Key of the selected row of each list. */
   readonly selected: Readonly<Record<ListView, string | null>>;
   readonly dialog: Dialog | null;
+  /** Key of the strip that was turned to; the worst one is shown where it is null or gone. */
+  readonly strip: string | null;
   /** The pointer is over a list. */
   readonly pointerInList: boolean;
   /** The window has the focus. */
@@ -43,7 +47,7 @@ export interface WindowState {
   readonly problem: Failure | null;
   /** Said once by a screen reader. */
   readonly announcement: string;
-  /** Leaked ids that were announced already. */
+  /** Leaked ids and nonces of ended servers that were announced already. */
   readonly announced: ReadonlySet<string>;
 }
 
@@ -59,6 +63,7 @@ export function createWindowStore(): WindowStore {
     sort: { column: 'standing', descending: true },
     selected: { servers: null, records: null, timeline: null },
     dialog: null,
+    strip: null,
     pointerInList: false,
     focused: true,
     problem: null,
@@ -67,11 +72,12 @@ export function createWindowStore(): WindowStore {
   }));
 }
 
-/** New leaks are announced once, as the alert's first line. */
+/** New leaks and servers that ended are announced once, as the alert's first line. */
 function announce(state: WindowState, roll: Roll): Pick<WindowState, 'announcement' | 'announced'> {
-  const leaks = roll.alerts.filter((alert) => alert.level === 'leak');
-  const fresh = leaks.filter((alert) => alert.servers.some((id) => !state.announced.has(id)));
-  const announced = new Set(leaks.flatMap((alert) => alert.servers));
+  const keysOf = ({ level, servers, ended }: Alert): readonly string[] =>
+    ended !== undefined ? [`${ended} ${level}`] : level === 'leak' ? servers : [];
+  const fresh = roll.alerts.filter((alert) => keysOf(alert).some((key) => !state.announced.has(key)));
+  const announced = new Set(roll.alerts.flatMap(keysOf));
   return {
     announcement: fresh.length > 0 ? fresh.map((alert) => alert.title).join('. ') : state.announcement,
     announced,

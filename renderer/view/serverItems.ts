@@ -58,6 +58,27 @@ export function ownerWords(server: Pick<Server, 'owner' | 'standing'>): string {
   return server.owner.alive ? server.owner.label : `was ${server.owner.label}`;
 }
 
+export interface Tag {
+  readonly word: string;
+  readonly why: string;
+  /** Something is wrong with it; else it is only worth knowing. */
+  readonly trouble: boolean;
+}
+
+/** The one tag of a row, the worst that holds: what its standing does not say. */
+export function tagOf(server: Pick<Server, 'health' | 'healthDetail' | 'growing' | 'supervised'>): Tag | null {
+  const { health, healthDetail, growing, supervised } = server;
+  if (health === 'unresponsive')
+    return { word: 'unresponsive', why: healthDetail ?? 'It does not answer.', trouble: true };
+  // It answers, but an ending did not end it.
+  if (supervised?.state === 'unresponsive') {
+    return { word: 'unresponsive', why: 'It was to be ended and is still there.', trouble: true };
+  }
+  if (growing !== null) return { word: 'growing', why: growing, trouble: true };
+  const outdated = supervised?.outdated ?? null;
+  return outdated === null ? null : { word: 'outdated', why: `${outdated} A restart would renew it.`, trouble: false };
+}
+
 function contains(texts: readonly (string | null)[], filter: string): boolean {
   const wanted = filter.trim().toLowerCase().split(/\s+/u);
   const all = texts
@@ -77,6 +98,7 @@ export function serverMatches(server: Server, filter: string): boolean {
       ownerWords(server),
       server.directory,
       server.health,
+      tagOf(server)?.word ?? null,
       server.busy === 'busy' ? 'busy' : null,
       ...server.pids.map(String),
     ],

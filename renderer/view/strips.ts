@@ -1,10 +1,13 @@
-import type { Alert, HostEntry, Roll, Task } from '../../app/roll/schema.ts';
+import { endedBy } from '../../app/roll/ended-words.ts';
+import type { Alert, Ended, HostEntry, Roll, Task } from '../../app/roll/schema.ts';
 import { clockTime } from '../../app/roll/words.ts';
 
 /** What may stand in the strip over list and details. At most one is shown; the others are a link at its end. */
 export type Strip =
   | { readonly type: 'task'; readonly key: string; readonly task: Task }
   | { readonly type: 'alert'; readonly key: string; readonly alert: Alert }
+  /** Servers that went away unasked: one, or more than `ENDED_LIMIT` together. */
+  | { readonly type: 'ended'; readonly key: string; readonly level: Alert['level']; readonly ended: readonly Ended[] }
   /** A host whose last look failed. */
   | { readonly type: 'host'; readonly key: string; readonly host: HostEntry };
 
@@ -16,6 +19,19 @@ export function failedHostWords(host: HostEntry, now: number): { readonly title:
     title: `${host.name} cannot be looked at`,
     detail: host.detail === null ? rows : `${host.detail} ${rows}`,
   };
+}
+
+/** More ended servers than this are one strip, which opens up. */
+export const ENDED_LIMIT = 3;
+
+/** Names the strip of one ended server, also where it is one of several. */
+export function endedKey(nonce: string): string {
+  return `ended ${nonce}`;
+}
+
+/** Whether a strip is the one of that key, or holds what has it. */
+export function hasKey(strip: Strip, key: string): boolean {
+  return strip.key === key || (strip.type === 'ended' && strip.ended.some(({ nonce }) => endedKey(nonce) === key));
 }
 
 /** For how long a good result stands before a leak, in milliseconds; after that the leak is the worse news. */
@@ -41,6 +57,18 @@ function coveredByReap(alert: Alert, roll: Roll): boolean {
   return alert.servers.length > 0 && alert.servers.every((id) => underWay.has(id));
 }
 
+function endedStrips(roll: Roll, host: string | null): readonly (Strip & { readonly type: 'ended' })[] {
+  const found = roll.alerts.flatMap(({ ended: nonce, level }) => {
+    const ended = endedBy(roll, nonce);
+    return ended === null || (host !== null && ended.host !== host) ? [] : [{ ended, level }];
+  });
+  if (found.length <= ENDED_LIMIT) {
+    return found.map(({ ended, level }) => ({ type: 'ended', key: endedKey(ended.nonce), level, ended: [ended] }));
+  }
+  const level = found.some((each) => each.level === 'fault') ? 'fault' : 'notice';
+  return [{ type: 'ended', key: 'ended', level, ended: found.map(({ ended }) => ended) }];
+}
+
 /**
  * Every strip that has a cause now, the worst first: acts under way, what failed, faults, a fresh good result, leaks,
  * older results, notices. A start or stop that went well is news for the row and the timeline, not for a strip.
@@ -61,8 +89,10 @@ export function strips(roll: Roll, host: string | null): readonly Strip[] {
     if (entry.state !== 'failed' || (host !== null && entry.name !== host)) continue;
     ranked.push({ rank: ALERT_RANK.fault, strip: { type: 'host', key: `host ${entry.id}`, host: entry } });
   }
+  const gone = endedStrips(roll, host);
+  ranked.push(...gone.map((strip) => ({ rank: ALERT_RANK[strip.level], strip })));
   for (const alert of roll.alerts) {
-    if (coveredByReap(alert, roll) || !onHost(alert)) continue;
+    if (alert.ended !== undefined || coveredByReap(alert, roll) || !onHost(alert)) continue;
     ranked.push({ rank: ALERT_RANK[alert.level], strip: { type: 'alert', key: `alert ${alert.id}`, alert } });
   }
   return ranked.sort((a, b) => a.rank - b.rank).map((entry) => entry.strip);
@@ -82,9 +112,13 @@ export function taskTitle(task: Task): string {
   return task.state === 'done' ? `${past}${task.title.slice(now.length)}` : `${task.title} failed`;
 }
 
-/** The phase of every row that is being acted on now, by row id. */
+/** The phase of every row that is being acted on now, by row id; a server of ours may also be amid its own start or end. */
 export function phases(roll: Roll): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
+  for (const { id, supervised } of roll.servers) {
+    if (supervised?.state === 'starting') found.set(id, 'Starting');
+    if (supervised?.state === 'stopping') found.set(id, 'Stopping');
+  }
   for (const task of roll.tasks) {
     if (task.state !== 'running') continue;
     for (const row of task.rows) {

@@ -3,13 +3,14 @@ import type { Roll, Task } from '../../app/roll/schema.ts';
 import { hostHeadline, leakedTotals, rollHeadline } from '../../app/roll/words.ts';
 import { moveIndex, rowKey } from '../components/useGridKeys.ts';
 import { shortcut } from '../components/useShortcuts.ts';
+import { endedRoll, GIVEN_UP, MEANT, STARTING, WAITING } from '../preview/ended.ts';
 import { emptyRoll, exampleRoll, HOME, localRoll } from '../preview/rolls.ts';
 import { holdOrder } from './hold.ts';
 import { treeLines } from './processTree.ts';
 import { recordItems } from './recordItems.ts';
 import { buttonActs, leftoverActs, serverActs } from './serverActs.ts';
-import { itemNames, nextSort, type RollItem, type Sort, serverItems } from './serverItems.ts';
-import { failedHostWords, phases, strips, taskOf, taskTitle } from './strips.ts';
+import { itemNames, nextSort, type RollItem, type Sort, serverItems, tagOf } from './serverItems.ts';
+import { endedKey, failedHostWords, hasKey, phases, strips, taskOf, taskTitle } from './strips.ts';
 import { timelineItems } from './timelineItems.ts';
 import { findTyped, typeLetter } from './typeahead.ts';
 
@@ -162,6 +163,24 @@ describe('the keyboard', () => {
   });
 });
 
+test('a row has one tag, the worst: it does not answer, it grows, a restart would renew it', () => {
+  const roll = endedRoll();
+  const server = roll.servers.find(({ supervised }) => supervised?.outdated != null);
+  if (server?.supervised == null) throw new Error('the example has no outdated server');
+  expect(tagOf(server)).toMatchObject({ word: 'outdated', trouble: false });
+  expect(tagOf(server)?.why).toMatch(/^\/usr\/local\/bin\/t3 was replaced/u);
+  expect(tagOf({ ...server, growing: '310 MB more in an hour' })?.word).toBe('growing');
+  const stays = { ...server, supervised: { ...server.supervised, state: 'unresponsive' as const } };
+  expect(tagOf(stays)).toEqual({
+    word: 'unresponsive',
+    why: 'It was to be ended and is still there.',
+    trouble: true,
+  });
+  expect(tagOf({ ...stays, health: 'unresponsive', healthDetail: 'No answer.' })?.why).toBe('No answer.');
+  expect(tagOf({ ...server, supervised: null })).toBeNull();
+  expect(names(items(roll, { filter: 'outdated' }))).toEqual(['t3 :3773']);
+});
+
 describe('what can be done with a row', () => {
   test('a refused act stays, with its sentence; buttons are at most three', () => {
     const roll = localRoll();
@@ -244,6 +263,45 @@ describe('strips', () => {
     expect(kinds(roll)).toEqual(['task t', 'alert leaks']);
     roll.tasks = [task({ act: 'stop', state: 'done', endedAt: at(1000) })];
     expect(kinds(roll)).toEqual(['alert leaks']);
+  });
+
+  test('a server that ended is a strip of its own, more than three are one, and a host shows its own', () => {
+    const roll = endedRoll(WAITING, MEANT);
+    expect(kinds(roll)).toEqual([endedKey(WAITING.nonce), endedKey(MEANT.nonce)]);
+    expect(kinds(endedRoll(WAITING, GIVEN_UP))[0]).toBe(endedKey(GIVEN_UP.nonce));
+    const many = endedRoll(WAITING, GIVEN_UP, MEANT, STARTING);
+    const [strip, none] = strips(many, null);
+    if (strip?.type !== 'ended') throw new Error('no strip of what ended');
+    expect(none).toBeUndefined();
+    expect([strip.level, strip.ended.length]).toEqual(['fault', 4]);
+    expect([WAITING, STARTING].every(({ nonce }) => hasKey(strip, endedKey(nonce)))).toBe(true);
+    expect(hasKey(strip, endedKey('other'))).toBe(false);
+    expect(strips(many, 'build-01')).toEqual([]);
+    // An alert whose server is settled says nothing any more.
+    expect(kinds({ ...many, ended: [] })).toEqual([]);
+  });
+
+  test('a leak and a fault of another cause keep their rank beside it', () => {
+    const leak = exampleRoll().alerts[0];
+    if (leak === undefined) throw new Error('the example has no alert');
+    const roll = endedRoll(WAITING);
+    expect(kinds({ ...roll, alerts: [...roll.alerts, leak] })).toEqual(['alert leaks', endedKey(WAITING.nonce)]);
+    const given = endedRoll(GIVEN_UP);
+    expect(kinds({ ...given, alerts: [...given.alerts, leak] })).toEqual([endedKey(GIVEN_UP.nonce), 'alert leaks']);
+  });
+
+  test('a server amid its own start or end says so in its row without any act of a person', () => {
+    const roll = endedRoll();
+    const [one, two] = roll.servers.filter((server) => server.supervised !== null);
+    if (one?.supervised == null || two?.supervised == null) throw new Error('the example lacks supervised servers');
+    one.supervised.state = 'starting';
+    two.supervised.state = 'stopping';
+    expect([...phases(roll)]).toEqual([
+      [one.id, 'Starting'],
+      [two.id, 'Stopping'],
+    ]);
+    roll.tasks = [task({ act: 'stop', rows: [{ id: two.id, label: '', phase: 'TERM, 1 of 5 s', outcome: null }] })];
+    expect(phases(roll).get(two.id)).toBe('TERM, 1 of 5 s');
   });
 
   test('a title tells what goes on, what was done, and what failed', () => {
