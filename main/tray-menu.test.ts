@@ -369,6 +369,12 @@ describe('rules', () => {
     expect(one('/srv/shop', '/home/shop')).toEqual(['◉ opencode, PID 1 ▸', '◉ opencode, PID 2 ▸']);
   });
 
+  test('B3 copies of one session are one line with their number', () => {
+    const copies = { kind: 'claude', listening: [], transport: 'stdio' as const, url: null, duplicates: 12 };
+    const one = roll({ servers: [server(1, 'owned', { ...copies, keeps: { pid: 1, memoryBytes: 1 } })] });
+    expect(drawn(inside(one, 'local, 1 server')).find((line) => line.startsWith('◉'))).toBe('◉ claude ×12 ▸');
+  });
+
   test('what is under way is said and its acts are disabled', () => {
     const busy = server(4, 'supervised', { listening: [{ address: '127.0.0.1', port: 4096 }] });
     const task = {

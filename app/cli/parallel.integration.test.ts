@@ -1,5 +1,6 @@
 /** Many real commands at once against one state folder: one writer at a time, nothing lost, nothing twice. */
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,10 +13,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { bundle } from '../hosts/local/testing/bundle.ts';
 import { RecordStore } from '../records/store.ts';
 import { readAudit } from '../supervisor/audit.ts';
 import { installFake, installProgram } from '../supervisor/fake-opencode.testing.ts';
-import { isAlive, Started } from '../supervisor/processes.testing.ts';
+import { isAlive, Started, waitUntil } from '../supervisor/processes.testing.ts';
 import { bundleCommand, CommandHome, type Ran, running } from './command.testing.ts';
 
 const SECRET = 'hunter2-Zq81kfW0';
@@ -23,7 +25,27 @@ const AGENT = `
 require('node:http').createServer((_, res) => res.end('ready')).listen(Number(process.argv[2]), '127.0.0.1');
 `;
 
+/** The app's supervisor without its window. */
+const APP = `
+import { writeFileSync } from 'node:fs';
+import { resolvePaths } from '../config/paths.ts';
+import { acquireWriter } from '../control/writer-lock.ts';
+import { inlineLooker } from '../hosts/local/looker.ts';
+import { recognise } from '../servers/recognise.ts';
+import { openLocalCore } from '../supervisor/local-core.ts';
+const paths = resolvePaths({ env: process.env, platform: process.platform, uid: process.getuid(), home: process.env.HOME });
+const lock = await acquireWriter(paths.writerLock, { holder: 'app', version: '0', fallbackFolder: paths.runtimeDir });
+const core = await openLocalCore({ paths, lock, mode: 'app', looker: inlineLooker(recognise) });
+if (process.env.ONCE !== undefined) {
+  console.log(core.roll.servers.filter(({ directory }) => directory === process.env.HOME).map(({ standing }) => standing).join());
+  await core.close(false, 1000);
+  process.exit(0);
+}
+writeFileSync(process.env.HOME + '/open', '');
+`;
+
 let command: string;
+let app: string;
 let root: string;
 let programs: readonly string[];
 let home: CommandHome;
@@ -31,6 +53,7 @@ let started: Started;
 
 beforeAll(async () => {
   command = await bundleCommand();
+  app = (await bundle({ code: APP, beside: new URL('./parallel.ts', import.meta.url) })).pathname;
 });
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'rollcall-parallel-'));
@@ -129,6 +152,26 @@ test('one stale record that three want out of the way is moved once; the others 
   for (const { code, err } of ran) if (code === 1) expect(err).toMatch(/was not touched: it is no stale record/u);
   expect(records()).toEqual([]);
   expect(readdirSync(home.paths.setAsideDir)).toHaveLength(1);
+}, 60_000);
+
+test('a second app on the same state folder ends with one sentence and touches nothing', async () => {
+  const ran = await rollcall('start', 'opencode', '--dir', root);
+  expect(ran.code, ran.err).toBe(0);
+  const first = running([process.execPath, app], home.env);
+  await waitUntil('the first is open', () => existsSync(join(root, 'open')));
+  const before = records().map(({ sha256 }) => sha256);
+  const second = await running([process.execPath, app], home.env).ended;
+  expect(second.code).not.toBe(0);
+  expect(second.err).toMatch(
+    /Rollcall.*, PID \d+, is in charge of these servers now\. Try again when it has finished\./u,
+  );
+  first.child.kill('SIGKILL');
+  await first.ended;
+  expect(records().map(({ sha256 }) => sha256)).toEqual(before);
+  expect(servers()).toHaveLength(1);
+  // The kernel has released the lock with its holder: no wait, and nothing to clean up by hand.
+  const third = await running([process.execPath, app], { ...home.env, ONCE: '1' }).ended;
+  expect(third, third.err).toMatchObject({ code: 0, out: 'supervised\n' });
 }, 60_000);
 
 test('no secret of a command line or an environment is anywhere in the state folder', async () => {

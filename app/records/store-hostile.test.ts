@@ -123,6 +123,14 @@ test('a records folder that is a link to one is used, and one that others may en
   expect(statSync(elsewhere).mode & 0o777).toBe(0o700);
 });
 
+test('a records folder that somebody removed is made again, private, by the next write', async () => {
+  rmSync(folder, { recursive: true });
+  expect([store.list(), store.trouble()]).toEqual([[], null]);
+  await store.write(someRecord());
+  expect(store.list()).toHaveLength(1);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+});
+
 test('a records folder of another user is refused by name', (context) => {
   if (!ROOT) context.skip('only root can give a folder away');
   chownSync(folder, 65_534, 65_534);

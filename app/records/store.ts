@@ -65,6 +65,15 @@ function hashOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+/** The folder was there when this process opened; that somebody has removed it since must not stop a start. */
+function makeAgain(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch {
+    // The write that follows fails for the same reason, and says so.
+  }
+}
+
 /** Stands for a file too large to be read whole: its beginning, and what changes when the rest of it does. */
 function hashOfHuge(beginning: Buffer, { size, mtimeNs, ino }: BigIntStats): string {
   return createHash('sha256').update(beginning).update(`${size} ${mtimeNs} ${ino}`).digest('hex');
@@ -140,6 +149,7 @@ export class RecordStore {
   /** Writes a record, replacing the earlier state of the same nonce. */
   async write(record: ServerRecord): Promise<string> {
     const path = this.pathOf(record.nonce);
+    makeAgain(this.folder);
     await atomicWrite(path, textOf(record));
     return path;
   }
@@ -163,6 +173,8 @@ export class RecordStore {
       accessSync(this.folder, constants.W_OK);
       return null;
     } catch (error) {
+      // A folder that somebody removed is made again by the next write.
+      if (code(error) === 'ENOENT') return null;
       return `${this.folder} cannot be written (${code(error)}). ${remedyFor(code(error))}`;
     }
   }

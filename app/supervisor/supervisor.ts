@@ -70,7 +70,7 @@ export class Supervisor implements LocalCore {
   #trouble: string | null = null;
   #machine: MachineLine | null = null;
   #moved: RecordEntry[] = [];
-  /** Why records cannot be kept, as found when this process opened; null when they can. */
+  /** Why records cannot be kept; null when they can. */
   #recordsTrouble: string | null = null;
   #startable: Roll['startable'] = [];
   /** Servers already announced as leaked. */
@@ -205,6 +205,7 @@ export class Supervisor implements LocalCore {
       const [sight, machine] = await Promise.all([this.#observatory.see(), this.#parts.host.machine()]);
       this.#machine = machine;
       this.#trouble = null;
+      if (this.#parts.mode !== 'read') this.#recordsTrouble = this.#parts.store.trouble();
       this.#accept(sight);
     } catch (error) {
       // The roll keeps what was last seen, with the time it was seen at, and says why nothing newer is there.

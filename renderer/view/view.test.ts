@@ -57,6 +57,19 @@ describe('the servers list', () => {
     ]);
   });
 
+  test('B3 copies of one session are one row, named with their number', () => {
+    const roll = exampleRoll();
+    const copies = roll.servers.map((server) =>
+      server.listening.length === 0 && server.transport === 'stdio'
+        ? { ...server, kind: 'claude', duplicates: 12 }
+        : server,
+    );
+    expect(names(items({ ...roll, servers: copies })).filter((name) => name.startsWith('claude'))).toEqual([
+      'claude ×12',
+      'claude ×12',
+    ]);
+  });
+
   test('a group’s figure adds up, and a host that does not answer says as of when', () => {
     const groups = items(exampleRoll()).filter((item) => item.type === 'group');
     expect(groups.map((group) => group.figure)).toEqual([
