@@ -3,12 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { app, Menu, nativeTheme, protocol } from 'electron';
 import { type Paths, resolvePaths } from '../app/config/paths.ts';
+import { claimWriter } from '../app/control/claim-writer.ts';
 import type { WriterLock } from '../app/control/writer-lock.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import { declareScheme } from './app-scheme.ts';
 import { judgeChromiumLock } from './chromium-lock.ts';
 import { openDesktop } from './desktop.ts';
-import { claimWriter } from './single-instance.ts';
 
 export interface AppParts {
   /** Opens the supervisor of this process; it owns the lock from then on and releases it when it closes. */

@@ -315,6 +315,22 @@ describe('fault', () => {
     });
   });
 
+  test('a guard that does not run is named and can be started', () => {
+    const alert = {
+      id: 'guard',
+      level: 'fault' as const,
+      title: 'The guard does not run',
+      detail: 'If Rollcall crashed now, 2 local servers would be left behind.',
+      act: 'start-guard' as const,
+      servers: [],
+    };
+    const one = roll({ alerts: [alert] });
+    expect(top(one)[0]).toBe('The guard does not run (disabled)');
+    expect(find(trayModel(one).items, 'Start the guard')).toMatchObject({
+      on: { act: 'run', command: { command: 'start-guard' } },
+    });
+  });
+
   test('several faults are counted', () => {
     const alerts = [1, 2].map((n) => ({
       id: `f${n}`,

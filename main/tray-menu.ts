@@ -50,6 +50,9 @@ function alertFault(roll: Roll, alert: Alert): Fault {
   if (server !== undefined) {
     return { line: alert.title, label: `Show ${serverLabel(server)}…`, on: showing({ server: server.id }) };
   }
+  if (alert.act === 'start-guard') {
+    return { line: alert.title, label: 'Start the guard', on: { act: 'run', command: { command: 'start-guard' } } };
+  }
   if (alert.act === 'show-records') {
     return { line: alert.title, label: 'Show stale records…', on: showing({ view: 'records' }) };
   }

@@ -31,7 +31,7 @@ const localStub: Plugin = {
         import { FakeCore } from './app/control/fake-core.testing.ts';
         export async function openForCli(paths, mode, lock) {
           process.stderr.write('local core: ' + mode + ', lock ' + (lock === null ? 'none' : 'held') + '\\n');
-          return Object.assign(new FakeCore(), { close: async () => ({ stopped: 0, leftRunning: 0, failed: [] }) });
+          return Object.assign(new FakeCore(), { supervised: () => [], close: async () => ({ stopped: 0, leftRunning: 0, failed: [] }) });
         }`,
     }));
   },

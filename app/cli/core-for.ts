@@ -4,7 +4,8 @@
  */
 import { ControlAbsent, ControlFailed, connectControl } from '../control/client.ts';
 import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
-import type { LocalCore } from '../supervisor/core.ts';
+import { plural } from '../roll/words.ts';
+import type { LocalCore, Supervised } from '../supervisor/core.ts';
 import type { CoreHandle } from './io.ts';
 
 /** How long the app may take to answer, in milliseconds. */
@@ -22,6 +23,11 @@ export interface CoreSource {
   readonly waitMs: number;
   /** Opens a supervisor in this process. `lock` is null for reading; the core releases it when it closes. */
   openLocal(mode: 'read' | 'act', lock: WriterLock | null): Promise<LocalCore>;
+  /**
+   * Makes ready, while the lock is held, to leave a guard behind. What it returns starts the guard once the lock is
+   * free, and resolves with why nobody watches, or with null.
+   */
+  prepareGuard(): Promise<(servers: readonly Supervised[]) => Promise<string | null>>;
   /** Tells the person something while they wait. */
   say(line: string): void;
 }
@@ -104,13 +110,26 @@ async function fromHere(source: CoreSource, mode: 'read' | 'act', lock: WriterLo
     core,
     origin: 'local',
     lost: new Promise(() => undefined),
-    close: async () => {
-      try {
-        // What this command started stays: the app adopts it, or the next command finds its record.
-        await core.close(false, 0);
-      } finally {
-        await lock?.release();
-      }
-    },
+    close: () => (lock === null ? core.close(false, 0).then(() => undefined) : leave(core, lock, source)),
   };
+}
+
+/**
+ * What this command started stays: the app adopts it, or the next command finds its record. Servers that are bound to
+ * a process need somebody who sees that go away.
+ */
+async function leave(core: LocalCore, lock: WriterLock, source: CoreSource): Promise<void> {
+  const bound = core.supervised().filter(({ record }) => record.owner !== null);
+  let startGuard: Awaited<ReturnType<CoreSource['prepareGuard']>> | null = null;
+  try {
+    if (bound.length > 0) startGuard = await source.prepareGuard();
+    await core.close(false, 0);
+  } finally {
+    await lock.release();
+  }
+  const why = startGuard === null ? null : await startGuard(bound);
+  if (why === null) return;
+  source.say(
+    `Nobody watches the owner of ${plural(bound.length, 'server')}: the guard does not run. ${why} Start the Rollcall app to have each stopped when its owner goes away.`,
+  );
 }

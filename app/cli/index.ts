@@ -35,6 +35,17 @@ async function main(words: readonly string[]): Promise<ExitCode> {
         version: programVersion(),
         waitMs: WAIT_MS,
         say: io.say,
+        async prepareGuard() {
+          const { createKeeper } = await import('../guard/keep.ts');
+          const { leaveGuard } = await import('../guard/leave.ts');
+          const keeper = await createKeeper({
+            paths,
+            out: import.meta.dirname,
+            version: programVersion(),
+            env: process.env,
+          });
+          return (servers) => leaveGuard(keeper, servers);
+        },
         async openLocal(localMode, lock) {
           const { openForCli } = await import('./local.ts');
           return openForCli(paths, localMode, lock);

@@ -33,11 +33,6 @@ export const start: Verb = async ({ io, open }, args) => {
     if (json) await io.out(`${JSON.stringify({ id, pid, url, message: result.message }, null, 2)}\n`);
     else {
       io.say(printable(result.message));
-      if (command.forPid !== null && handle.origin === 'local') {
-        io.say(
-          `Nobody watches PID ${command.forPid} while the Rollcall app does not run. Start it to have this server stopped.`,
-        );
-      }
       await io.out(`id   ${id ?? '–'}\npid  ${pid ?? '–'}\nurl  ${url ?? '–'}\n`);
     }
     return DONE;

@@ -10,6 +10,10 @@ export interface Paths {
   readonly auditFile: string;
   /** Append-only output of servers we started. */
   readonly logsDir: string;
+  /** What the guard has to say; bounded. */
+  readonly guardLog: string;
+  /** What must be done once per run, and which run is the latest (app/guard/once.ts). */
+  readonly onceDir: string;
   /** Records that were moved out of the way, recoverable. */
   readonly setAsideDir: string;
   /** Owners seen while they lived, so that a restart still knows who they were. */
@@ -76,6 +80,8 @@ export function resolvePaths(input: PathInput): Paths {
     recordsDir: path.join(stateDir, 'records'),
     auditFile: path.join(stateDir, 'audit.jsonl'),
     logsDir: path.join(stateDir, 'logs'),
+    guardLog: path.join(stateDir, 'logs', 'guard.log'),
+    onceDir: path.join(stateDir, 'once'),
     setAsideDir: path.join(stateDir, 'set-aside'),
     seenFile: path.join(stateDir, 'seen.json'),
     writerLock: path.join(stateDir, 'writer.lock'),

@@ -47,6 +47,8 @@ export interface ControlClient extends Core {
   readonly app: { readonly pid: number; readonly version: string };
   /** Brings the app's window up, at a place or where it was. */
   show(place: Show | null): Promise<void>;
+  /** Asks a guard to let go of the writer's lock; resolves when it is free. */
+  yield(): Promise<void>;
   /** Resolves with the reason when the connection has ended for any cause but `close`. */
   readonly lost: Promise<ControlLost>;
   close(): void;
@@ -184,6 +186,10 @@ class Client implements ControlClient {
 
   async show(place: Show | null): Promise<void> {
     await this.#ask('show', place);
+  }
+
+  async yield(): Promise<void> {
+    await this.#ask('yield', null);
   }
 
   close(): void {

@@ -38,12 +38,14 @@ export class Connection {
   #atOnce = 0;
   #closed = false;
   #timer: NodeJS.Timeout;
+  readonly #onActive: () => void;
   readonly #onEnd: () => void;
 
-  constructor(socket: Socket, options: ServeControl, rolls: RollFrames, onEnd: () => void) {
+  constructor(socket: Socket, options: ServeControl, rolls: RollFrames, onActive: () => void, onEnd: () => void) {
     this.#socket = socket;
     this.#options = options;
     this.#rolls = rolls;
+    this.#onActive = onActive;
     this.#onEnd = onEnd;
     this.#timer = setTimeout(() => this.#refuse('no hello came'), HELLO_MS);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
@@ -51,6 +53,11 @@ export class Connection {
     // Nothing to do for a client that went away: what it asked for goes on, as it would after a closed terminal.
     socket.on('error', () => this.close());
     socket.on('close', () => this.close());
+  }
+
+  /** Requests that have not been answered. */
+  get pending(): number {
+    return this.#atOnce;
   }
 
   /** Sends the latest roll now, or as soon as this client has read what it was sent before. */
@@ -114,16 +121,18 @@ export class Connection {
       return;
     }
     this.#atOnce += 1;
+    this.#onActive();
     this.#perform(request)
       .catch((error: unknown) => this.#fail(id, error instanceof Error ? error.message : String(error)))
       .finally(() => {
         this.#atOnce -= 1;
+        this.#onActive();
       });
   }
 
   /** Rejects only for faults of ours: refusals and failed acts are results of the core. */
   async #perform(request: Request): Promise<void> {
-    const { core, onShow } = this.#options;
+    const { core, onShow, onYield } = this.#options;
     const { id } = request;
     switch (request.operation) {
       case 'subscribe':
@@ -144,6 +153,10 @@ export class Connection {
         return this.#result(id, await core.readLog(request.payload.server));
       case 'show':
         onShow(request.payload);
+        return this.#result(id, null);
+      case 'yield':
+        if (onYield === undefined) return this.#fail(id, 'The Rollcall app is in charge and yields to nobody.');
+        await onYield();
         return this.#result(id, null);
       case 'ping':
         return;

@@ -6,6 +6,11 @@ export class MalformedFrame extends Error {
 const NEWLINE = 0x0a;
 const FIRST_CAPACITY = 4096;
 
+/** One line of a peer: its value, or why it is no message. Nothing of what was refused is kept. */
+export type Frame =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: MalformedFrame };
+
 /**
  * Cuts a byte stream into lines of JSON, never keeping more than one line of at most `limit` bytes. What it keeps
  * is copied into one buffer that doubles, so that a peer that sends single bytes costs no more than one that does not.
@@ -14,6 +19,8 @@ export class FrameReader {
   readonly #limit: number;
   #kept: Buffer = Buffer.alloc(0);
   #length = 0;
+  /** The line that is being read was too long; the rest of it is passed over. */
+  #skipping = false;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
 
   /** @param limit longest line in bytes, without its newline */
@@ -24,24 +31,41 @@ export class FrameReader {
   /**
    * Takes in a chunk and yields the value of every line it completes, in order.
    *
-   * @throws MalformedFrame for a line that is too long, is no UTF-8 or is no JSON; the reader is then useless
+   * @throws MalformedFrame for a line that is too long, is no UTF-8 or is no JSON; what follows it in the chunk is lost
    */
   *push(chunk: Buffer): Generator<unknown, void, undefined> {
-    let from = 0;
-    while (from < chunk.length) {
-      const end = chunk.indexOf(NEWLINE, from);
-      this.#keep(chunk.subarray(from, end === -1 ? chunk.length : end));
-      if (end === -1) return;
-      from = end + 1;
-      yield this.#take();
+    for (const frame of this.read(chunk)) {
+      if (!frame.ok) throw frame.error;
+      yield frame.value;
     }
   }
 
-  #keep(part: Buffer): void {
+  /**
+   * Takes in a chunk and yields every line it completes, the bad ones as refusals, each told once: for a channel that
+   * must outlive a bad line. A line that is too long is told as soon as it is, and passed over to its end. The chunk
+   * is taken in only as far as the result is read.
+   */
+  *read(chunk: Buffer): Generator<Frame, void, undefined> {
+    let from = 0;
+    while (from < chunk.length) {
+      const end = chunk.indexOf(NEWLINE, from);
+      if (!this.#skipping && !this.#keep(chunk.subarray(from, end === -1 ? chunk.length : end))) {
+        this.#skipping = true;
+        yield refused(`a message is longer than ${this.#limit} bytes`);
+      }
+      if (end === -1) return;
+      from = end + 1;
+      if (this.#skipping) this.#skipping = false;
+      else yield this.#take();
+    }
+  }
+
+  /** False when the line is too long; nothing of it is kept then. */
+  #keep(part: Buffer): boolean {
     const length = this.#length + part.length;
     if (length > this.#limit) {
       this.#forget();
-      throw new MalformedFrame(`a message is longer than ${this.#limit} bytes`);
+      return false;
     }
     if (length > this.#kept.length) {
       const grown = Buffer.allocUnsafe(Math.min(this.#limit, Math.max(FIRST_CAPACITY, length, this.#kept.length * 2)));
@@ -50,15 +74,16 @@ export class FrameReader {
     }
     part.copy(this.#kept, this.#length);
     this.#length = length;
+    return true;
   }
 
-  #take(): unknown {
+  #take(): Frame {
     const line = this.#kept.subarray(0, this.#length);
     try {
-      return JSON.parse(this.#decoder.decode(line));
+      return { ok: true, value: JSON.parse(this.#decoder.decode(line)) };
     } catch {
       // The text of the parser's error quotes the peer's bytes, which may be anything.
-      throw new MalformedFrame('a message is not one line of JSON');
+      return refused('a message is not one line of JSON');
     } finally {
       this.#forget();
     }
@@ -69,4 +94,8 @@ export class FrameReader {
     // A single long message must not cost its size for as long as the connection lives.
     if (this.#kept.length > 65_536) this.#kept = Buffer.alloc(0);
   }
+}
+
+function refused(why: string): Frame {
+  return { ok: false, error: new MalformedFrame(why) };
 }

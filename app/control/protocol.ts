@@ -49,6 +49,8 @@ export const operations = {
   readLog: { payload: z.strictObject({ server: z.string().min(1).max(100) }), result: logTextSchema },
   /** Brings the window up; null opens it where it was. */
   show: { payload: showSchema.nullable(), result: z.null() },
+  /** An app wants to be in charge: the guard finishes what is under way, lets go of the lock, and answers then. */
+  yield: { payload: z.null(), result: z.null() },
   /** Answered at once whatever else goes on: it tells a slow act from a hung peer. */
   ping: { payload: z.null(), result: z.null() },
 } as const;
@@ -77,6 +79,7 @@ export const requestSchema = z.discriminatedUnion('operation', [
   requestOf('explain'),
   requestOf('readLog'),
   requestOf('show'),
+  requestOf('yield'),
   requestOf('ping'),
 ]);
 export type Request = z.infer<typeof requestSchema>;

@@ -18,9 +18,19 @@ export interface ServeControl {
   readonly version: string;
   /** Bring the window up, at a place or where it was. */
   readonly onShow: (place: Show | null) => void;
+  /** Let go of the writer's lock for an app; resolves when it is free. Absent where nobody yields: in the app. */
+  readonly onYield?: () => Promise<void>;
 }
 
 export interface ControlServer {
+  /** Connected commands. */
+  readonly connections: number;
+  /** Requests that have not been answered. */
+  readonly pending: number;
+  /** When a command last connected or asked or was answered, in milliseconds on the monotonic clock. */
+  readonly lastActiveAt: number;
+  /** Takes no further connections and removes the socket file at once; those that are there stay. */
+  stopListening(): void;
   /** Closes every connection, stops listening and removes the socket file. A second call does nothing. */
   close(): Promise<void>;
 }
@@ -38,8 +48,13 @@ export async function serveControl(options: ServeControl): Promise<ControlServer
   await removeStale(socketPath);
   const rolls = new RollFrames(options.core);
   const connections = new Set<Connection>();
+  let lastActiveAt = performance.now();
+  const active = (): void => {
+    lastActiveAt = performance.now();
+  };
   const server = createServer((socket) => {
-    const connection = new Connection(socket, options, rolls, () => connections.delete(connection));
+    active();
+    const connection = new Connection(socket, options, rolls, active, () => connections.delete(connection));
     connections.add(connection);
   });
   server.maxConnections = MOST_CONNECTIONS;
@@ -48,15 +63,27 @@ export async function serveControl(options: ServeControl): Promise<ControlServer
   const unsubscribe = options.core.subscribe(() => {
     for (const connection of connections) connection.rollChanged();
   });
-  let closing: Promise<void> | null = null;
+  let closed: Promise<void> | null = null;
+  const stopListening = (): Promise<void> => {
+    closed ??= new Promise((done) => server.close(() => done()));
+    return closed;
+  };
   return {
+    get connections() {
+      return connections.size;
+    },
+    get pending() {
+      return [...connections].reduce((sum, { pending }) => sum + pending, 0);
+    },
+    get lastActiveAt() {
+      return lastActiveAt;
+    },
+    stopListening: () => void stopListening(),
     close() {
-      closing ??= new Promise((done) => {
-        unsubscribe();
-        server.close(() => done());
-        for (const connection of connections) connection.close();
-      });
-      return closing;
+      unsubscribe();
+      const done = stopListening();
+      for (const connection of connections) connection.close();
+      return done;
     },
   };
 }

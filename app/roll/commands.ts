@@ -36,6 +36,8 @@ export const commandSchema = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('start-again'), nonce: z.uuid() }),
   /** Take a server that ended unasked off the list: it is not started again, and its record goes. */
   z.strictObject({ command: z.literal('forget'), nonce: z.uuid() }),
+  /** Start the guard now, where it does not run. */
+  z.strictObject({ command: z.literal('start-guard') }),
   /** Forget a finished task's progress. */
   z.strictObject({ command: z.literal('dismiss'), task: z.string() }),
 ]);

@@ -268,7 +268,7 @@ export const alertSchema = z.strictObject({
   /** Why, and what to do. */
   detail: z.string(),
   /** The button, when there is one. */
-  act: z.enum(['reap-leaked', 'show-server', 'show-records', 'start-again', 'none']),
+  act: z.enum(['reap-leaked', 'show-server', 'show-records', 'start-again', 'start-guard', 'none']),
   servers: z.array(idSchema),
   /** Nonce of the ended server that it is about; absent where it is about none. */
   ended: z.uuid().exactOptional(),

@@ -2,6 +2,7 @@ import type { Host } from '../hosts/host.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Audit } from './audit.ts';
 import { ActFailed } from './failure.ts';
+import type { GuardPort } from './guard-port.ts';
 import type { Lives } from './lives.ts';
 import type { Observatory, Sight } from './observatory.ts';
 import type { JudgedServer } from './roster.ts';
@@ -22,6 +23,10 @@ export interface ActParts {
   readonly lives: Lives;
   /** Something that nobody awaited went wrong. */
   readonly trouble: (error: unknown) => void;
+  /** Who acts where no person asked. */
+  readonly self: 'app' | 'guard';
+  /** Null where none is kept: in commands and in the guard itself. */
+  readonly guard: GuardPort | null;
   /** Nonces of starts under way, so that their records are not judged meanwhile. */
   readonly pending: Set<string>;
   readonly observatory: Observatory;

@@ -92,10 +92,19 @@ export class Acts {
         return clearRecord(command.path, command.sha256, by, this.#parts);
       case 'keep-running':
         return setKeepRunning(command.server, command.keepRunning, this.#parts);
+      case 'start-guard':
+        return this.#startGuard();
       case 'dismiss':
         this.#parts.tasks.dismiss(command.task);
         return done('');
     }
+  }
+
+  async #startGuard(): Promise<CommandResult> {
+    const why = this.#parts.guard === null ? 'This is no running app.' : await this.#parts.guard.startNow();
+    if (why === null) return done('The guard runs.');
+    const remedy = 'Its log says more (logs/guard.log in the state folder). Start Rollcall again if it stays so.';
+    throw new ActFailed('no-guard', `The guard does not run. ${why}`, remedy);
   }
 
   #dependencies(): ReapDependencies {
@@ -214,12 +223,17 @@ export class Acts {
       const who = `${owner.label}, PID ${owner.ref.identity.pid},`;
       this.#parts.audit.note({
         event: 'exited',
-        by: 'app',
+        by: this.#parts.self,
         pid: owner.ref.identity.pid,
         subject: owner.label,
         text: `${who} is gone; ${rowName(server.row)} was started for it and is stopped`,
       });
-      await reap([serverTarget(server)], { by: 'app', confirmed: true, force: true }, this.#dependencies(), 'stop');
+      await reap(
+        [serverTarget(server)],
+        { by: this.#parts.self, confirmed: true, force: true },
+        this.#dependencies(),
+        'stop',
+      );
     }
   }
 
@@ -257,7 +271,7 @@ export class Acts {
     const leftRunning = this.#supervised().length - targets.length;
     if (targets.length === 0) return { stopped: 0, leftRunning, failed: [] };
     const budgetMs = Math.max(0, until - performance.now()) * QUIT_SHARE;
-    const consent = { by: 'app', confirmed: true, force: true, budgetMs };
+    const consent = { by: this.#parts.self, confirmed: true, force: true, budgetMs };
     const results = await reap(targets, consent, this.#dependencies(), 'stop');
     return {
       stopped: results.filter(({ outcome }) => outcome === 'gone').length,

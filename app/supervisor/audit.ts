@@ -54,6 +54,7 @@ export const AUDIT_EVENTS = [
   'set-aside',
   'record-restored',
   'quit',
+  'guard',
 ] as const;
 
 export const auditLineSchema = z.object({

@@ -1,8 +1,9 @@
+import type { ServerRecord } from '../records/schema.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { Leftover, Roll, Server } from '../roll/schema.ts';
 
 /** Who gave a command; written into the audit. */
-export type Actor = 'tray' | 'window' | 'cli' | 'app';
+export type Actor = 'tray' | 'window' | 'cli' | 'app' | 'guard';
 
 /** What `explain` tells of a PID or id. */
 export interface Explanation {
@@ -17,6 +18,17 @@ export interface LogText {
   readonly text: string;
   /** Only the end of the log is in `text`. */
   readonly truncated: boolean;
+}
+
+/** A server of ours as its record names it, verified by the latest look, or one that is only being started. */
+export interface Supervised {
+  readonly record: ServerRecord;
+  readonly path: string;
+  readonly busy: Server['busy'];
+  /** As rows name it. */
+  readonly label: string;
+  /** Its row; null while it is being started. */
+  readonly id: string | null;
 }
 
 /** What happened to the servers when the app quit. */
@@ -53,6 +65,8 @@ export interface LocalCore extends Core {
    * comes by event in any case, only what is new waits for the next look.
    */
   watchedWhile(test: () => boolean): void;
+  /** Every local server that Rollcall supervises, with its record. */
+  supervised(): readonly Supervised[];
   /**
    * Ends what is not kept running (bounded), then releases the writer's lock, watches and workers.
    *

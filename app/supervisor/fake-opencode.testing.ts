@@ -24,6 +24,8 @@ export interface Fake {
   readonly leaveAfter?: number;
   /** Says over the event stream that a session is busy. */
   readonly busy?: boolean;
+  /** Says so while this file exists, and that the session is idle after that. */
+  readonly busyWhile?: string;
   /** Burns a whole core for ever once it serves, with a child that has ended and is never collected. */
   readonly spin?: boolean;
   /** Reads this file once it serves, and waits for it with its only thread. */
@@ -34,6 +36,7 @@ export interface Fake {
 
 const SCRIPT = `
 const http = require('node:http');
+const { existsSync } = require('node:fs');
 const { spawn } = require('node:child_process');
 const fake = JSON.parse(process.env.FAKE ?? '{}');
 if (fake.exit !== undefined) process.exit(fake.exit);
@@ -53,6 +56,14 @@ if (fake.silent) { setInterval(() => {}, 1000); } else {
       const send = (type, properties) => res.write('data: ' + JSON.stringify({ payload: { id: '1', type, properties } }) + '\\n\\n');
       send('server.connected', {});
       if (fake.busy) send('session.status', { sessionID: 'ses_fake', status: { type: 'busy' } });
+      if (fake.busyWhile !== undefined && existsSync(fake.busyWhile)) {
+        send('session.status', { sessionID: 'ses_fake', status: { type: 'busy' } });
+        const timer = setInterval(() => {
+          if (existsSync(fake.busyWhile)) return;
+          clearInterval(timer);
+          send('session.status', { sessionID: 'ses_fake', status: { type: 'idle' } });
+        }, 50);
+      }
       return;
     }
     if (req.url === '/global/dispose') { res.end('true'); return; }

@@ -1,5 +1,6 @@
 /** What keeps Rollcall itself from its work, as alerts. Pure. */
 import type { Alert } from '../roll/schema.ts';
+import { plural } from '../roll/words.ts';
 
 export interface Troubles {
   /** Why the last look failed; null when it did not. Likewise below. */
@@ -8,13 +9,21 @@ export interface Troubles {
   readonly records: string | null;
   /** Something that nobody awaits: writing the memory down, following the settings. */
   readonly aside: string | null;
+  /** Why the guard does not run, and how many local servers a crash would leave behind now. */
+  readonly guard: { readonly why: string; readonly unguarded: number } | null;
 }
 
-function fault(id: string, title: string, detail: string): Alert {
-  return { id, level: 'fault', title, detail, act: 'none', servers: [] };
+function fault(id: string, title: string, detail: string, act: Alert['act'] = 'none'): Alert {
+  return { id, level: 'fault', title, detail, act, servers: [] };
 }
 
-export function faultsOf({ look, audit, records, aside }: Troubles): Alert[] {
+function guardFault({ why, unguarded }: NonNullable<Troubles['guard']>): Alert {
+  const servers = unguarded === 0 ? 'servers that you start' : plural(unguarded, 'local server');
+  const detail = `If Rollcall crashed now, ${servers} would be left behind. ${why}`;
+  return fault('guard', 'The guard does not run', detail, 'start-guard');
+}
+
+export function faultsOf({ look, audit, records, aside, guard }: Troubles): Alert[] {
   return [
     ...(look === null ? [] : [fault('no-look', 'local could not be looked at', look)]),
     ...(audit === null
@@ -29,6 +38,7 @@ export function faultsOf({ look, audit, records, aside }: Troubles): Alert[] {
             `${records} Until then nothing can be started, and what happens here is not written down.`,
           ),
         ]),
+    ...(guard === null ? [] : [guardFault(guard)]),
     ...(aside === null ? [] : [fault('aside', 'Something went wrong on the side', aside)]),
   ];
 }

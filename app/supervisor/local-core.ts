@@ -9,9 +9,11 @@ import type { WriterLock } from '../control/writer-lock.ts';
 import { createLocalHost } from '../hosts/local/local-host.ts';
 import { workerLooker } from '../hosts/local/look-client.ts';
 import type { Looker } from '../hosts/local/looker.ts';
+import type { ServerRecord } from '../records/schema.ts';
 import { RecordStore } from '../records/store.ts';
 import { Audit } from './audit.ts';
 import type { LocalCore } from './core.ts';
+import type { GuardPort } from './guard-port.ts';
 import { Memory } from './memory.ts';
 import { openSettings } from './settings.ts';
 import { Supervisor } from './supervisor.ts';
@@ -20,6 +22,8 @@ import { Supervisor } from './supervisor.ts';
 export type Mode =
   /** The app: looks all the time, watches owners, keeps a memory of them. */
   | 'app'
+  /** The guard after the app has gone: looks and watches owners as the app does; ends and restarts nothing by itself. */
+  | 'guard'
   /** One command that acts, under the writer's lock. */
   | 'act'
   /** One command that only shows. Changes nothing on disk. */
@@ -31,6 +35,10 @@ export interface OpenLocalCore {
   readonly lock: WriterLock | null;
   /** `app` when left out. */
   readonly mode?: Mode;
+  /** Keeps a guard beside this process; only in `app` mode. */
+  readonly guard?: GuardPort;
+  /** Records as the app last had them; one that the disk has lost is written again if its process is still the one. */
+  readonly handed?: readonly ServerRecord[];
   /** Takes the looks; the bundled worker when left out. */
   readonly looker?: Looker;
   /** Environment that servers inherit; the process's own when left out. */
@@ -73,7 +81,10 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
       ensurePrivateFolder(folder);
     for (const folder of [paths.stateDir, paths.recordsDir]) removeStaleTemporaries(folder);
   }
-  const settings = openSettings(paths.configFile, { developmentBin: developmentBin(), follow: mode === 'app' });
+  const settings = openSettings(paths.configFile, {
+    developmentBin: developmentBin(),
+    follow: mode === 'app' || mode === 'guard',
+  });
   const host = await createLocalHost({ looker: options.looker ?? bundledLooker(), stateDir: paths.stateDir });
   const supervisor = new Supervisor({
     mode,
@@ -86,6 +97,9 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
     memory: new Memory(readMemory(paths.seenFile), performance.now()),
     env: options.env ?? process.env,
     uid: process.getuid?.() ?? null,
+    self: mode === 'guard' ? 'guard' : 'app',
+    guard: options.guard ?? null,
+    handed: options.handed ?? [],
   });
   await supervisor.open();
   return supervisor;

@@ -22,6 +22,8 @@ export interface LostDependencies {
   readonly logsDir: string;
   /** Our own uid; null where there are none. */
   readonly uid: number | null;
+  /** Who acts where no person asked. */
+  readonly self: 'app' | 'guard';
   /** Nonces of starts under way in this process, whose records are being written. */
   readonly pending: ReadonlySet<string>;
 }
@@ -78,7 +80,7 @@ export async function rebuildLost(look: Look, deps: LostDependencies): Promise<S
     await store.write(record);
     rebuilt.push(record);
     const text = `${kind} in ${record.directory}, PID ${leader.pid}, was adopted: its record was lost and has been written anew`;
-    audit.note({ event: 'adopted', by: 'app', pid: leader.pid, identity: leader.identity, subject: kind, text });
+    audit.note({ event: 'adopted', by: deps.self, pid: leader.pid, identity: leader.identity, subject: kind, text });
   }
   return rebuilt;
 }

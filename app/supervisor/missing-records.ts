@@ -24,7 +24,7 @@ export async function settleMissing(nonces: readonly string[], sight: Sight, par
   return gone;
 }
 
-async function restore(known: Known, sight: Sight, { store, audit, lives }: ActParts): Promise<void> {
+async function restore(known: Known, sight: Sight, { store, audit, lives, self }: ActParts): Promise<void> {
   const { record, path, label, ref, host } = known;
   const found = sight.records.stale.find((entry) => entry.path === path);
   // What belongs to another host or a later Rollcall stays where it is, and so does what could not be read.
@@ -41,7 +41,7 @@ async function restore(known: Known, sight: Sight, { store, audit, lives }: ActP
   const what = found === undefined ? 'was gone' : `${found.detail} and was moved aside`;
   audit.note({
     event: 'record-restored',
-    by: 'app',
+    by: self,
     host,
     pid: ref.identity.pid,
     identity: ref.identity,

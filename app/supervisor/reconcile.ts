@@ -4,7 +4,8 @@
  */
 import { WriteFailed } from '../config/atomic-write.ts';
 import type { Host, Look } from '../hosts/host.ts';
-import { carrierOf, corruptEntry } from '../records/judge.ts';
+import { carrierOf, corruptEntry, refOfRecord } from '../records/judge.ts';
+import type { ServerRecord } from '../records/schema.ts';
 import { RecordChanged, type RecordFile, type RecordStore, RecordStuck } from '../records/store.ts';
 import type { RecordEntry } from '../roll/schema.ts';
 import type { Audit } from './audit.ts';
@@ -18,16 +19,22 @@ export interface Reconciled {
   readonly trouble: string | null;
 }
 
+export interface ReconcileDependencies extends LostDependencies {
+  /** Records as the app last had them; empty but in a guard. */
+  readonly handed: readonly ServerRecord[];
+}
+
 /**
  * Puts the records in order for a writer that has just opened. A state folder that cannot be written hides nothing: the
  * servers are shown all the same, with the reason why nothing can be kept.
  */
-export async function reconcile(deps: LostDependencies, look: () => Promise<Look>): Promise<Reconciled> {
-  const { store, audit, host } = deps;
-  const moved = setAsideCorrupt(store.list(), store, audit, host.name);
+export async function reconcile(deps: ReconcileDependencies, look: () => Promise<Look>): Promise<Reconciled> {
+  const { store, audit, host, self, handed } = deps;
+  const moved = setAsideCorrupt(store.list(), store, audit, host.name, self);
   try {
+    await restoreHanded(handed, store, audit, host, self);
     const seen = await look();
-    await bindCutOffStarts(store.list(), store, audit, seen, host);
+    await bindCutOffStarts(store.list(), store, audit, seen, host, self);
     await rebuildLost(seen, deps);
     return { moved, trouble: store.trouble() };
   } catch (error) {
@@ -37,7 +44,13 @@ export async function reconcile(deps: LostDependencies, look: () => Promise<Look
 }
 
 /** @returns entries of the files that were moved aside */
-function setAsideCorrupt(files: readonly RecordFile[], store: RecordStore, audit: Audit, host: string): RecordEntry[] {
+function setAsideCorrupt(
+  files: readonly RecordFile[],
+  store: RecordStore,
+  audit: Audit,
+  host: string,
+  by: string,
+): RecordEntry[] {
   const moved: RecordEntry[] = [];
   for (const file of files) {
     // What could not be read at all, or belongs to a later Rollcall, stays where it is and is shown.
@@ -45,7 +58,7 @@ function setAsideCorrupt(files: readonly RecordFile[], store: RecordStore, audit
     try {
       const path = store.setAside(file.path, file.sha256, Date.now());
       const text = `${file.path} is no record (${file.problem}); it was moved aside to ${path}`;
-      audit.note({ event: 'set-aside', by: 'app', subject: 'record', text });
+      audit.note({ event: 'set-aside', by, subject: 'record', text });
       moved.push({
         ...corruptEntry(host, path, file.sha256, file.problem, false),
         detail: `was no record: ${file.problem}; it was moved aside`,
@@ -70,6 +83,7 @@ async function bindCutOffStarts(
   audit: Audit,
   look: Look,
   host: Host,
+  by: string,
 ): Promise<void> {
   for (const { record } of files) {
     if (record === null || record.state === 'bound') continue;
@@ -86,11 +100,35 @@ async function bindCutOffStarts(
     const text = `${record.kind} in ${record.directory}, PID ${carrier.pid}, was adopted: its start had been cut off`;
     audit.note({
       event: 'adopted',
-      by: 'app',
+      by,
       pid: carrier.pid,
       identity: carrier.identity,
       subject: record.kind,
       text,
     });
+  }
+}
+
+/**
+ * Records that the guard was handed and that the disk has lost: each is written again if its process is still the
+ * recorded one. A record that can be read wins over what was handed, and one of a later Rollcall is left alone.
+ */
+async function restoreHanded(
+  handed: readonly ServerRecord[],
+  store: RecordStore,
+  audit: Audit,
+  host: Host,
+  by: string,
+): Promise<void> {
+  for (const record of handed) {
+    const file = store.read(store.pathOf(record.nonce));
+    // What is no record was moved aside before; what still stands there could not be.
+    if (file !== null) continue;
+    const ref = refOfRecord(record);
+    if (ref === null || (await host.verify(ref)).verdict !== 'same') continue;
+    await store.write(record);
+    const { pid } = ref.identity;
+    const text = `The record of ${record.kind} in ${record.directory}, PID ${pid}, was lost and is written again`;
+    audit.note({ event: 'adopted', by, pid, identity: ref.identity, subject: record.kind, text });
   }
 }

@@ -60,7 +60,7 @@ export class Recovery {
     const { pid } = known.ref.identity;
     audit.note({
       event: 'exited',
-      by: 'app',
+      by: this.#parts.self,
       host: known.host,
       pid,
       identity: known.ref.identity,
@@ -217,7 +217,7 @@ export class Recovery {
         host,
         look: (trees) => observatory.look(trees),
         audit,
-        by: 'app',
+        by: this.#parts.self,
         uid,
         abort: this.#abort,
         budgetMs: null,

@@ -4,6 +4,7 @@ import type { Paths } from '../config/paths.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
 import type { ExitStatus, Host, MachineLine } from '../hosts/host.ts';
 import { identityKey, type ProcessRef } from '../identity/identity.ts';
+import type { ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { RecordEntry, Roll } from '../roll/schema.ts';
@@ -11,10 +12,11 @@ import { rowName } from '../roll/words.ts';
 import { Acts } from './acts.ts';
 import { Asides } from './asides.ts';
 import type { Audit } from './audit.ts';
-import type { Actor, Explanation, LocalCore, LogText, QuitReport } from './core.ts';
+import type { Actor, Explanation, LocalCore, LogText, QuitReport, Supervised } from './core.ts';
 import { explain } from './explain.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
 import { faultsOf } from './faults.ts';
+import type { Afterwards, GuardPort } from './guard-port.ts';
 import { exitWords } from './lifecycle.ts';
 import { Lives } from './lives.ts';
 import type { Mode } from './local-core.ts';
@@ -52,6 +54,10 @@ export interface SupervisorParts {
   readonly memory: Memory;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number | null;
+  /** Who acts where no person asked. */
+  readonly self: 'app' | 'guard';
+  readonly guard: GuardPort | null;
+  readonly handed: readonly ServerRecord[];
 }
 
 export class Supervisor implements LocalCore {
@@ -96,12 +102,13 @@ export class Supervisor implements LocalCore {
       customKinds: () => settings.config.kinds,
       graceMs: () => settings.config.leak.graceSeconds * 1000,
       pending: this.#pending,
-      followAll: parts.mode === 'app',
+      followAll: this.#follows,
       onReading: () => this.#gatherReadings(),
     });
     this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
     this.#lives = new Lives(
-      () => settings.config.restart,
+      // A guard ends things and starts none.
+      () => (parts.mode === 'guard' ? { ...settings.config.restart, when: 'never' } : settings.config.restart),
       () => {
         this.#publish();
         this.#watch();
@@ -125,6 +132,11 @@ export class Supervisor implements LocalCore {
     settings.onChange(() => this.#asides.run('settings', this.#onSettings()));
   }
 
+  /** It looks and watches by itself, until it is closed. */
+  get #follows(): boolean {
+    return this.#parts.mode === 'app' || this.#parts.mode === 'guard';
+  }
+
   get roll(): Roll {
     return this.#roll;
   }
@@ -140,7 +152,7 @@ export class Supervisor implements LocalCore {
 
   /** Reconciles (as a writer), takes the first look, and in `app` mode starts the loop. */
   async open(): Promise<void> {
-    const { mode, audit, paths } = this.#parts;
+    const { mode, audit, paths, self, guard } = this.#parts;
     if (mode !== 'read') {
       const parts = { ...this.#parts, logsDir: paths.logsDir, pending: this.#pending };
       const { moved, trouble } = await reconcile(parts, () => this.#observatory.look());
@@ -149,12 +161,18 @@ export class Supervisor implements LocalCore {
     }
     await this.refresh();
     if (mode === 'app') {
+      guard?.open({
+        changed: () => this.#publish(),
+        note: (text) => audit.note({ event: 'guard', by: self, subject: 'guard', text }),
+      });
+    }
+    if (this.#follows) {
       // Looking for programs may ask the login shell, which takes as long as the person's profile does.
       this.#asides.run('programs', this.#findStartable());
       for (const { row, record } of this.#sight?.servers ?? []) {
         if (record === null) continue;
         const text = `${rowName(row)}, PID ${row.pid}, was found running and adopted`;
-        audit.note({ event: 'adopted', by: 'app', pid: row.pid, identity: row.identity, subject: rowName(row), text });
+        audit.note({ event: 'adopted', by: self, pid: row.pid, identity: row.identity, subject: rowName(row), text });
       }
       this.#schedule();
     } else if (mode === 'read') {
@@ -219,7 +237,8 @@ export class Supervisor implements LocalCore {
     this.#sight = sight;
     const missing = this.#lives.observe(sight);
     this.#publish();
-    if (this.#parts.mode !== 'app') return;
+    if (!this.#follows) return;
+    this.#parts.guard?.feed(this.supervised());
     if (missing.length > 0 && !this.#closing) this.#asides.run('records', this.#acts.settleMissing(missing, sight));
     this.#announceLeaks(sight);
     this.#watch();
@@ -229,7 +248,7 @@ export class Supervisor implements LocalCore {
 
   /** Whose exits are told: servers, their owners, and what servers of ours are bound to. */
   #watch(): void {
-    if (this.#parts.mode !== 'app' || this.#closed) return;
+    if (!this.#follows || this.#closed) return;
     const { servers } = this.#sight ?? { servers: [] };
     const running = this.#lives.running();
     this.#watches.set([
@@ -247,7 +266,7 @@ export class Supervisor implements LocalCore {
       const text = `${rowName(row)}, PID ${row.pid}, leaked: ${row.reasons.join('; ')}`;
       this.#parts.audit.note({
         event: 'leaked',
-        by: 'app',
+        by: this.#parts.self,
         pid: row.pid,
         identity: row.identity,
         subject: rowName(row),
@@ -299,13 +318,20 @@ export class Supervisor implements LocalCore {
     if (server === undefined || nonce === undefined || this.#lives.state(nonce) === 'stopping') return;
     const label = rowName(server.row);
     const text = `The wrapper of ${label}, PID ${identity.pid}, is gone (${exitWords(status)}); the server itself goes on as PID ${server.row.pid}`;
-    this.#parts.audit.note({ event: 'wrapper-exited', by: 'app', pid: identity.pid, identity, subject: label, text });
+    this.#parts.audit.note({
+      event: 'wrapper-exited',
+      by: this.#parts.self,
+      pid: identity.pid,
+      identity,
+      subject: label,
+      text,
+    });
   }
 
   async #onSettings(): Promise<void> {
     this.#outdated.reset();
     await this.refresh();
-    if (this.#parts.mode === 'app') await this.#findStartable();
+    if (this.#follows) await this.#findStartable();
   }
 
   async #findStartable(): Promise<void> {
@@ -354,9 +380,50 @@ export class Supervisor implements LocalCore {
         audit: audit.trouble,
         records: this.#recordsTrouble,
         aside: this.#asides.trouble,
+        guard: this.#guardTrouble(),
       }),
       now: Date.now(),
     });
+  }
+
+  #guardTrouble(): { why: string; unguarded: number } | null {
+    const why = this.#parts.guard?.trouble ?? null;
+    if (why === null) return null;
+    const ends = this.#parts.settings.config.quit.stopLocalServers;
+    return { why, unguarded: ends ? this.supervised().filter(({ record }) => !record.keepRunning).length : 0 };
+  }
+
+  supervised(): readonly Supervised[] {
+    const sight = this.#sight;
+    if (sight === null) return [];
+    const rows = sight.servers.flatMap(({ row, record }) =>
+      record === null
+        ? []
+        : [{ record: record.record, path: record.path, busy: row.busy, label: rowName(row), id: row.id }],
+    );
+    const shown = new Set(rows.map(({ record }) => record.nonce));
+    // Those that are known although no record verifies them just now, and those that are only being started.
+    const others = [
+      ...this.#lives.running(),
+      ...sight.records.pending.map((record) => ({
+        record,
+        path: this.#parts.store.pathOf(record.nonce),
+        label: record.kind,
+      })),
+    ];
+    const unshown = others.flatMap(({ record, path, label }) => {
+      if (shown.has(record.nonce)) return [];
+      shown.add(record.nonce);
+      return [{ record, path, busy: 'unknown' as const, label, id: null }];
+    });
+    return [...rows, ...unshown];
+  }
+
+  /** What a guard has to do when this process has gone in order. */
+  #afterwards(report: QuitReport, stopServers: boolean): Afterwards {
+    if (stopServers && report.failed.length > 0) return 'end-servers';
+    const left = this.supervised().filter(({ record }) => !stopServers || record.keepRunning);
+    return left.some(({ record }) => record.owner !== null) ? 'watch-owners' : 'nothing';
   }
 
   #publish(): void {
@@ -397,6 +464,7 @@ export class Supervisor implements LocalCore {
     this.#closing = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     const report = await this.#acts.quit(stopServers, deadlineMs);
+    await this.#parts.guard?.farewell(this.#afterwards(report, stopServers));
     this.#closed = true;
     if (this.#gather !== null) clearTimeout(this.#gather);
     this.#listeners.clear();

@@ -65,6 +65,7 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
       const path = roll.ended.find(({ nonce }) => nonce === server)?.logPath ?? null;
       return { path, text: path === null ? '' : LOG, truncated: false };
     },
+    supervised: () => [],
     async close(): Promise<QuitReport> {
       fixture.closes += 1;
       await new Promise((done) => setTimeout(done, Number(env['ROLLCALL_FIXTURE_CLOSE_MS'] ?? 0)));

@@ -29,6 +29,13 @@ function AlertActs({ alert, roll }: { readonly alert: Alert; readonly roll: Roll
       </>
     );
   }
+  if (alert.act === 'start-guard') {
+    return (
+      <Button look="primary" onClick={acts.startGuard}>
+        Start the guard
+      </Button>
+    );
+  }
   if (alert.act === 'show-records') return <Button onClick={() => acts.show('records')}>Show records</Button>;
   const server = roll.servers.find((row) => alert.servers.includes(row.id));
   if (alert.act !== 'show-server' || server === undefined) return null;

@@ -22,6 +22,8 @@ export interface Acts {
   openConfig(): void;
   look(): void;
   dismiss(task: string): void;
+  /** Where the guard does not run. */
+  startGuard(): void;
   keepRunning(server: string, keepRunning: boolean): void;
   /** Starts a server that ended again, now. A second wish for the same is the first one. */
   startAgain(ended: Ended): void;
@@ -146,6 +148,7 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
     },
     look: () => void runFromWindow({ command: 'look' }),
     dismiss: (task) => void runFromWindow({ command: 'dismiss', task }),
+    startGuard: () => void runFromWindow({ command: 'start-guard' }),
     keepRunning: (server, keepRunning) => void runFromWindow({ command: 'keep-running', server, keepRunning }),
     reapLeaked() {
       const { roll } = store.getState();

@@ -1,0 +1,43 @@
+/** The programs that the guard's tests and the chaos run start, bundled into a folder as the build does. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+const SOURCES = {
+  'headless-app': 'app/guard/headless-app.testing.ts',
+  guard: 'app/guard/index.ts',
+  'guard-core': 'app/guard/take-over.ts',
+  'look-worker': 'app/hosts/local/look-worker.ts',
+  cli: 'app/cli/index.ts',
+} as const;
+
+export interface Programs {
+  /** Folder of the bundles. */
+  readonly out: string;
+  readonly app: string;
+  readonly guard: string;
+  readonly cli: string;
+}
+
+/** @param folder below `node_modules`, so that what is not bundled is found as from the sources */
+export async function bundlePrograms(folder: string): Promise<Programs> {
+  const out = join(folder, 'out');
+  mkdirSync(out, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"name":"rollcall","version":"0.0.0-test","type":"module"}');
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: Object.entries(SOURCES).map(([name, source]) => ({ in: source, out: name })),
+    outdir: out,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    external: ['koffi', 'systeminformation'],
+    logLevel: 'error',
+  });
+  return { out, app: join(out, 'headless-app.js'), guard: join(out, 'guard.js'), cli: join(out, 'cli.js') };
+}

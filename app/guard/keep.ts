@@ -1,0 +1,40 @@
+/** Makes the keeper of this process: a run of its own, and the way a guard is started here. */
+import { randomUUID } from 'node:crypto';
+import type { Paths } from '../config/paths.ts';
+import { loadLibc } from '../hosts/local/libc.ts';
+import { guardCommand } from './command.ts';
+import { type Budgets, GuardKeeper } from './keeper.ts';
+import { sayLatestRun } from './run-file.ts';
+
+export interface KeepRequest {
+  readonly paths: Paths;
+  /** Folder of the bundles. */
+  readonly out: string;
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly budgets?: Partial<Budgets>;
+}
+
+/** Called by the holder of the writer's lock. The keeper starts its guard when it is opened. */
+export async function createKeeper(request: KeepRequest): Promise<GuardKeeper> {
+  const { paths, out, version, env, budgets } = request;
+  const runId = randomUUID();
+  // Where it cannot be written, a guard of an earlier run that was held up is kept from acting by its key alone.
+  const trouble = await sayLatestRun(paths, runId).then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  if (trouble !== null) console.error(`rollcall: ${trouble}`);
+  const libc = await loadLibc();
+  return new GuardKeeper({
+    command: guardCommand(out, env),
+    paths,
+    runId,
+    version,
+    // What others left open in us would live on in the guard, and whoever waits for its end would wait for ever.
+    beforeSpawn: () => {
+      if (libc.loaded) libc.libc.closeAllOnExec();
+    },
+    ...(budgets === undefined ? {} : { budgets }),
+  });
+}

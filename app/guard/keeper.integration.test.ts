@@ -1,0 +1,209 @@
+/** The keeper with real processes in the guard's place, which behave as guards may. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Paths, resolvePaths } from '../config/paths.ts';
+import { someRecord } from '../records/fixtures.testing.ts';
+import type { Supervised } from '../supervisor/core.ts';
+import { isAlive, waitUntil } from '../supervisor/processes.testing.ts';
+import { type Budgets, GuardKeeper } from './keeper.ts';
+
+const BUDGETS: Partial<Budgets> = {
+  ackMs: 300,
+  pingMs: 100,
+  stableMs: 60_000,
+  firstBackoffMs: 20,
+  longestBackoffMs: 100,
+};
+const SERVERS: Supervised[] = [
+  { record: someRecord(), path: '/records/x.json', busy: 'idle', label: 'opencode :4096 on local', id: 'aaaa' },
+];
+
+/** Answers like a guard, and writes down what it was told; `act` may do something else for some messages. */
+const guardScript = (act: string): string => `
+  const net = require('node:net'); const fs = require('node:fs');
+  const pipe = new net.Socket({ fd: 3 }); const [told] = process.argv.slice(1);
+  const say = (m) => pipe.write(JSON.stringify(m) + '\\n');
+  let text = '';
+  pipe.on('data', (d) => { text += d; for (let at; (at = text.indexOf('\\n')) >= 0; text = text.slice(at + 1)) take(JSON.parse(text.slice(0, at))); });
+  pipe.on('close', () => process.exit(0));
+  function take(m) {
+    fs.appendFileSync(told, process.pid + ' ' + JSON.stringify(m) + '\\n');
+    ${act}
+    if (m.type === 'hello') say({ type: 'hello', protocol: 1, pid: process.pid });
+    else say({ type: 'ack', seq: m.seq });
+    if (m.afterwards === 'nothing') pipe.end();
+  }`;
+
+let root: string;
+let paths: Paths;
+let keeper: GuardKeeper;
+let changes: (string | null)[];
+let notes: string[];
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'rollcall-keeper-'));
+  paths = resolvePaths({ env: { ROLLCALL_STATE_DIR: join(root, 'state') }, platform: 'linux', uid: 0, home: root });
+  mkdirSync(paths.logsDir, { recursive: true });
+});
+afterEach(async () => {
+  const { pid } = keeper;
+  await keeper.farewell('nothing');
+  if (pid !== null) await waitUntil('the guard is gone', () => !isAlive(pid));
+  rmSync(root, { recursive: true, force: true });
+});
+
+const toldFile = (): string => join(root, 'told');
+
+function told(): { pid: number; message: { type: string; servers?: unknown[]; afterwards?: string } }[] {
+  try {
+    return readFileSync(toldFile(), 'utf8')
+      .trim()
+      .split('\n')
+      .map((text) => ({ pid: Number.parseInt(text, 10), message: JSON.parse(text.slice(text.indexOf(' '))) }));
+  } catch {
+    return []; // nothing was told yet
+  }
+}
+
+function keep(program: string, args: readonly string[], budgets = BUDGETS): void {
+  changes = [];
+  notes = [];
+  keeper = new GuardKeeper({
+    command: { program, args, env: { PATH: process.env['PATH'] ?? '' } },
+    paths,
+    runId: '5a1b8b1e-8f0e-4b38-9d5c-1b7a3f0f9f10',
+    version: '0.1.0',
+    budgets,
+  });
+  keeper.open({ changed: () => changes.push(keeper.trouble), note: (text) => notes.push(text) });
+}
+
+const keepScript = (act: string, budgets = BUDGETS): void =>
+  keep(process.execPath, ['-e', guardScript(act), toldFile()], budgets);
+
+describe('a guard that works', () => {
+  test('is handed the full state at once and on every change, and only then', async () => {
+    keepScript('');
+    keeper.feed(SERVERS);
+    await waitUntil('it watches', () => keeper.watching);
+    keeper.feed(structuredClone(SERVERS));
+    keeper.feed([]);
+    await waitUntil(
+      'the change has arrived',
+      () => told().filter(({ message }) => message.type === 'state').length === 2,
+    );
+    await waitUntil('it is asked for a sign of life', () => told().some(({ message }) => message.type === 'ping'));
+    expect(
+      told()
+        .map(({ message }) => message.type)
+        .slice(0, 2),
+    ).toEqual(['hello', 'state']);
+    expect(told().flatMap(({ message }) => (message.servers === undefined ? [] : [message.servers.length]))).toEqual([
+      1, 0,
+    ]);
+    expect(keeper.trouble).toBeNull();
+    expect(changes).toEqual([]);
+    expect(statSync(paths.guardLog).mode & 0o777).toBe(0o600);
+  });
+
+  test('hears the farewell before the app goes', async () => {
+    keepScript('');
+    await waitUntil('it watches', () => keeper.watching);
+    const { pid } = keeper;
+    await keeper.farewell('watch-owners');
+    expect(told().at(-1)).toMatchObject({ pid, message: { type: 'farewell', afterwards: 'watch-owners' } });
+    expect(keeper.pid).toBeNull();
+  });
+
+  test('has its log turned over when it is large', async () => {
+    writeFileSync(paths.guardLog, 'x'.repeat(600_000));
+    keepScript('console.error("hello");');
+    await waitUntil('it has said something', () => readFileSync(paths.guardLog, 'utf8').includes('hello'));
+    expect(statSync(paths.guardLog).size).toBeLessThan(10_000);
+    expect(statSync(paths.guardLog.replace('.log', '.1.log')).size).toBe(600_000);
+  });
+});
+
+describe('a guard that does not work', () => {
+  test('because it cannot be started is told, tried again with longer pauses, and found when it can', async () => {
+    const program = join(root, 'guard');
+    keep(program, []);
+    await waitUntil('it is told', () => keeper.trouble !== null);
+    expect(keeper.trouble).toContain('could not be started');
+    expect(keeper.trouble).toContain('ENOENT');
+    expect(await keeper.startNow()).toContain('ENOENT');
+    const script = guardScript('').replaceAll("'", "'\\''");
+    writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} -e '${script}' ${toldFile()}\n`, { mode: 0o755 });
+    expect(await keeper.startNow()).toBeNull();
+    expect(keeper.trouble).toBeNull();
+    expect(changes.at(-1)).toBeNull();
+    expect(notes.at(-1)).toContain('runs again');
+  });
+
+  test('because it ends at once is told from the second time on, and does not make a storm', async () => {
+    keep(process.execPath, ['-e', 'process.exit(3)']);
+    await waitUntil('it is told', () => keeper.trouble !== null);
+    expect(keeper.trouble).toBe('It ended with code 3.');
+    const before = notes.length;
+    await new Promise((done) => setTimeout(done, 1000));
+    expect(notes.length - before).toBeLessThan(12);
+    expect(notes.length).toBeGreaterThan(before);
+  });
+
+  test.each([
+    ['says nothing', 'return;', 'It said nothing within 0.3 s.'],
+    ['does not acknowledge', "if (m.type !== 'hello') return;", 'It did not answer within 0.3 s.'],
+    ['speaks another language', "pipe.write('bonjour\\n'); return;", 'does not understand'],
+    ['never ends a line', "pipe.write('x'.repeat(1e6)); return;", 'does not understand'],
+    ['refuses', "say({ type: 'refused', why: 'the app is too old' }); return;", 'the app is too old'],
+    [
+      'closes its pipe and stays',
+      "setInterval(() => {}, 1e6); pipe.removeAllListeners('close'); pipe.end(); return;",
+      'closed its pipe',
+    ],
+  ])('because it %s is ended, told and replaced', async (_, act, why) => {
+    keepScript(act);
+    await waitUntil('it is told', () => keeper.trouble !== null);
+    expect(keeper.trouble).toContain(why);
+    await waitUntil('it was replaced', () => new Set(told().map(({ pid }) => pid)).size > 2);
+    const pids = [...new Set(told().map(({ pid }) => pid))].filter((pid) => pid !== keeper.pid);
+    await waitUntil('those before are gone', () => pids.every((pid) => !isAlive(pid)));
+  });
+
+  test('killed once is replaced without a word in the window, with a line in the timeline', async () => {
+    keepScript('');
+    keeper.feed(SERVERS);
+    await waitUntil('it watches', () => keeper.watching);
+    const first = keeper.pid ?? 0;
+    process.kill(first, 'SIGKILL');
+    await waitUntil('another one watches', () => keeper.watching && keeper.pid !== first);
+    expect(keeper.trouble).toBeNull();
+    expect(changes).toEqual([]);
+    expect(notes).toEqual([
+      'The guard is gone: It was ended by SIGKILL. Another one is started',
+      `The guard runs again, PID ${keeper.pid}`,
+    ]);
+    expect(told().at(-1)).toMatchObject({
+      pid: keeper.pid,
+      message: { type: 'state', servers: [{ path: '/records/x.json' }] },
+    });
+  });
+
+  test('slow to answer, but within its time, is left alone', async () => {
+    keepScript("if (m.type !== 'hello') { setTimeout(() => say({ type: 'ack', seq: m.seq }), 150); return; }");
+    await waitUntil('it watches', () => keeper.watching);
+    const first = keeper.pid;
+    await new Promise((done) => setTimeout(done, 1500));
+    expect(keeper.pid).toBe(first);
+  });
+
+  test('without a log it runs all the same', async () => {
+    rmSync(paths.logsDir, { recursive: true });
+    writeFileSync(paths.logsDir, 'in the way');
+    keepScript('');
+    await waitUntil('it watches', () => keeper.watching);
+    expect(notes.join()).toContain('without a log');
+  });
+});

@@ -1,0 +1,210 @@
+/** One state folder with real apps, guards, commands and servers in it; everything of it is ended with the test. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Paths, resolvePaths } from '../config/paths.ts';
+import { type AuditLine, readAudit } from '../supervisor/audit.ts';
+import { type Fake, installFake } from '../supervisor/fake-opencode.testing.ts';
+import { isAlive, Started, waitUntil } from '../supervisor/processes.testing.ts';
+import type { Programs } from './bundles.testing.ts';
+import { GRACE_VARIABLE } from './take-over.ts';
+
+export interface SceneOptions {
+  readonly graceMs?: number;
+  readonly fake?: Fake;
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface App {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly guard: number;
+  /** Ends it without a farewell and waits until it is collected. */
+  crash(): Promise<void>;
+  /** Asks it to go and waits until it has. @returns its exit code */
+  quit(): Promise<number | null>;
+}
+
+export interface Answer {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Shorter than in life, so that a guard that hangs is noticed while a test waits. Milliseconds. */
+const BUDGETS = { ackMs: 1000, pingMs: 500 };
+
+export class Scene {
+  readonly root = mkdtempSync(join(tmpdir(), 'rcg-'));
+  readonly project = join(this.root, 'project');
+  readonly paths: Paths;
+  readonly started = new Started();
+  readonly #programs: Programs;
+  readonly #env: Record<string, string>;
+
+  constructor(programs: Programs, options: SceneOptions = {}) {
+    this.#programs = programs;
+    this.#env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: this.root,
+      ROLLCALL_CONFIG_DIR: join(this.root, 'config'),
+      ROLLCALL_STATE_DIR: join(this.root, 'state'),
+      XDG_RUNTIME_DIR: join(this.root, 'run'),
+      [GRACE_VARIABLE]: String(options.graceMs ?? 300),
+      ...options.env,
+    };
+    this.paths = resolvePaths({
+      env: this.#env,
+      platform: process.platform,
+      uid: process.getuid?.() ?? null,
+      home: this.root,
+    });
+    const path = installFake(this.project);
+    mkdirSync(this.paths.configDir, { recursive: true, mode: 0o700 });
+    mkdirSync(join(this.root, 'run'), { mode: 0o700 });
+    const config = {
+      leak: { graceSeconds: 0 },
+      look: { intervalSeconds: 0.5 },
+      start: { opencode: { path, env: { FAKE: JSON.stringify(options.fake ?? {}) } } },
+      ...options.config,
+    };
+    writeFileSync(this.paths.configFile, JSON.stringify(config), { mode: 0o600 });
+  }
+
+  /** Starts an app and waits until it is ready and guarded. */
+  async app(env: Readonly<Record<string, string>> = {}): Promise<App> {
+    const child = spawn(process.execPath, [this.#programs.app], {
+      cwd: this.root,
+      env: { ...this.#env, ROLLCALL_TEST_BUDGETS: JSON.stringify(BUDGETS), ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const { pid } = child;
+    if (pid === undefined || child.stdout === null) throw new Error('the app did not start');
+    this.started.note(pid);
+    const exited = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
+    for await (const text of createInterface({ input: child.stdout })) {
+      const line = JSON.parse(text) as { ready?: { guard: number | null; why: string | null }; refused?: string };
+      if (line.refused !== undefined) throw new Error(line.refused);
+      if (line.ready === undefined) continue;
+      if (line.ready.guard === null) throw new Error(`no guard: ${line.ready.why}`);
+      this.started.note(line.ready.guard);
+      // Its pipe must not fill up.
+      child.stdout.resume();
+      return {
+        child,
+        pid,
+        guard: line.ready.guard,
+        crash: async () => {
+          child.kill('SIGKILL');
+          await exited;
+        },
+        quit: async () => {
+          child.kill('SIGTERM');
+          return exited;
+        },
+      };
+    }
+    throw new Error('the app ended before it was ready');
+  }
+
+  /** A command, as a person types it. */
+  cli(...args: readonly string[]): Promise<Answer> {
+    return new Promise((done) => {
+      execFile(
+        process.execPath,
+        [this.#programs.cli, ...args],
+        { cwd: this.project, env: this.#env },
+        (error, out, err) =>
+          done({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, out, err }),
+      );
+    });
+  }
+
+  /** Starts a server through whoever is in charge. @returns its PID */
+  async server(...args: readonly string[]): Promise<number> {
+    const { out, err, code } = await this.cli('start', 'opencode', '--json', ...args);
+    if (code !== 0) throw new Error(`no server: ${err}${out}`);
+    return this.started.note((JSON.parse(out) as { pid: number }).pid);
+  }
+
+  /** Every living process that belongs to this scene, by its state folder: apps, guards, commands. */
+  processes(): { pid: number; argv: string[] }[] {
+    const wanted = `ROLLCALL_STATE_DIR=${this.#env['ROLLCALL_STATE_DIR']}`;
+    return readdirSync('/proc').flatMap((name) => {
+      if (!/^\d+$/u.test(name)) return [];
+      try {
+        if (!readFileSync(`/proc/${name}/environ`, 'utf8').split('\0').includes(wanted)) return [];
+        const argv = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').slice(0, -1);
+        return isAlive(Number(name)) ? [{ pid: Number(name), argv }] : [];
+      } catch {
+        return []; // gone meanwhile
+      }
+    });
+  }
+
+  /** PIDs of the guards of this scene that live. */
+  guards(): number[] {
+    return this.processes()
+      .filter(({ argv }) => argv.some((word) => word === this.#programs.guard))
+      .map(({ pid }) => this.started.note(pid));
+  }
+
+  /** Processes started for servers of this scene that live: their working directory is its project. */
+  servers(): number[] {
+    return readdirSync('/proc').flatMap((name) => {
+      if (!/^\d+$/u.test(name)) return [];
+      try {
+        const here = readlinkSync(`/proc/${name}/cwd`) === this.project && isAlive(Number(name));
+        const argv = readFileSync(`/proc/${name}/cmdline`, 'utf8');
+        return here && !argv.includes(this.#programs.cli) ? [this.started.note(Number(name))] : [];
+      } catch {
+        return []; // gone meanwhile
+      }
+    });
+  }
+
+  records(): string[] {
+    try {
+      return readdirSync(this.paths.recordsDir).filter((name) => name.endsWith('.json'));
+    } catch {
+      return []; // nothing was started yet
+    }
+  }
+
+  audit(): AuditLine[] {
+    return readAudit(this.paths.auditFile);
+  }
+
+  log(): string {
+    try {
+      return readFileSync(this.paths.guardLog, 'utf8');
+    } catch {
+      return '(no log)';
+    }
+  }
+
+  /** Waits, and says what the guard said when it is in vain. */
+  async until(what: string, test: () => boolean, timeoutMs = 15_000): Promise<void> {
+    try {
+      await waitUntil(what, test, timeoutMs);
+    } catch (error) {
+      const list = this.processes().map(({ pid, argv }) => `${pid} ${argv.join(' ')}`);
+      throw new Error(`${String(error)}\n${this.log()}\n${list.join('\n')}`, { cause: error });
+    }
+  }
+
+  async dispose(): Promise<void> {
+    // Apps first, then guards: a guard that is found later is noted by then.
+    for (const { pid } of this.processes()) this.started.note(pid);
+    await this.started.endAll();
+    for (let again = 0; again < 50 && this.processes().length + this.servers().length > 0; again += 1) {
+      for (const { pid } of this.processes()) this.started.note(pid);
+      await this.started.endAll();
+      await new Promise((done) => setTimeout(done, 20));
+    }
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
