@@ -109,7 +109,7 @@ test('the same server started by five at once is one; all of them name it, and t
   expect(records()).toHaveLength(1);
   expect(records()[0]?.record?.state).toBe('bound');
   expect(readAudit(home.paths.auditFile).filter(({ event }) => event === 'started')).toHaveLength(1);
-}, 60_000);
+}, 120_000);
 
 test('starts in different folders and stops of one server at once: a record for each that runs, none for what ended', async () => {
   const folders = ['a', 'b', 'c'].map((name) => join(root, name));
@@ -139,7 +139,7 @@ test('starts in different folders and stops of one server at once: a record for 
       .sort(),
   ).toEqual(servers().sort());
   expect(servers()).toHaveLength(2);
-}, 60_000);
+}, 120_000);
 
 test('one stale record that three want out of the way is moved once; the others say that it is none any more', async () => {
   const begun = await rollcall('start', 'opencode', '--dir', root, '--json');
@@ -152,7 +152,7 @@ test('one stale record that three want out of the way is moved once; the others 
   for (const { code, err } of ran) if (code === 1) expect(err).toMatch(/was not touched: it is no stale record/u);
   expect(records()).toEqual([]);
   expect(readdirSync(home.paths.setAsideDir)).toHaveLength(1);
-}, 60_000);
+}, 120_000);
 
 test('a second app on the same state folder ends with one sentence and touches nothing', async () => {
   const ran = await rollcall('start', 'opencode', '--dir', root);
@@ -172,7 +172,7 @@ test('a second app on the same state folder ends with one sentence and touches n
   // The kernel has released the lock with its holder: no wait, and nothing to clean up by hand.
   const third = await running([process.execPath, app], { ...home.env, ONCE: '1' }).ended;
   expect(third, third.err).toMatchObject({ code: 0, out: 'supervised\n' });
-}, 60_000);
+}, 120_000);
 
 test('no secret of a command line or an environment is anywhere in the state folder', async () => {
   for (const kind of ['agent', 'opencode']) {
@@ -191,4 +191,4 @@ test('no secret of a command line or an environment is anywhere in the state fol
     .filter((path) => path !== home.paths.configFile && !programs.includes(path) && statSync(path).isFile());
   expect(files.filter((path) => path.startsWith(home.paths.stateDir)).length).toBeGreaterThanOrEqual(4);
   for (const path of files) expect(readFileSync(path).includes(SECRET), path).toBe(false);
-}, 60_000);
+}, 120_000);

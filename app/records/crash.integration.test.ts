@@ -119,7 +119,7 @@ async function runUntil(words: readonly string[], call: string, at: number): Pro
   const told = ['sh', '-c', '"$@"; echo $? >"$0"', codeFile, process.execPath, ...words];
   // One thread for the asynchronous writes, so that the count does not depend on which of four takes them.
   const { child, ended } = running(['strace', ...tracing, ...told], { ...home.env, UV_THREADPOOL_SIZE: '1' });
-  await waitUntil('it has ended', () => existsSync(codeFile) && readFileSync(codeFile, 'utf8').endsWith('\n'), 15_000);
+  await waitUntil('it has ended', () => existsSync(codeFile) && readFileSync(codeFile, 'utf8').endsWith('\n'), 45_000);
   // The tracer lives as long as the server that was started; without it the server runs on.
   const late = setTimeout(() => child.kill('SIGKILL'), 200);
   await ended;
@@ -197,7 +197,7 @@ test.each([
   async (call, step, least) => {
     expect(await killEach(call, start, nothingRuns, step)).toBeGreaterThanOrEqual(least);
   },
-  60_000,
+  120_000,
 );
 
 test.each([
@@ -209,7 +209,7 @@ test.each([
     const stop = () => [command, 'stop', String(servers()[0] ?? 0)];
     expect(await killEach(call, stop, oneRuns, step)).toBeGreaterThanOrEqual(least);
   },
-  60_000,
+  120_000,
 );
 
 test.each([
@@ -220,7 +220,7 @@ test.each([
   async (call, least) => {
     expect(await killEach(call, () => [keep], oneRuns)).toBeGreaterThanOrEqual(least);
   },
-  60_000,
+  120_000,
 );
 
 /** Any verb that acts puts the records in order first; this one finds nothing to do after that. */
@@ -238,5 +238,5 @@ test.each<[string, (path: string) => void]>([
     };
     expect(await killEach('rename', act, prepare)).toBeGreaterThanOrEqual(1);
   },
-  60_000,
+  120_000,
 );

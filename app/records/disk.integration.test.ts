@@ -115,7 +115,7 @@ test('a full disk: a start starts nothing and says so in one sentence, and readi
   expect([said['list']?.code, said['records']?.code]).toEqual([0, 0]);
   expect(said['files']?.out).not.toMatch(/\.tmp$/mu);
   expect(said['files']?.out).toMatch(/torn\.json/u);
-});
+}, 120_000);
 
 test('a disk that fills up later: what runs is stopped and written down all the same', async () => {
   const said = await onSmallDisk('1m', [
@@ -137,7 +137,7 @@ test('a disk that fills up later: what runs is stopped and written down all the 
   expect(entries.map(({ event }) => event)).toEqual(
     expect.arrayContaining(['signal-intent', 'signal-outcome', 'stopped']),
   );
-});
+}, 120_000);
 
 test('a disk that fills up during a start: what was started is ended again, and that is said', async () => {
   const filler = join(root, 'bin');
@@ -154,7 +154,7 @@ test('a disk that fills up during a start: what was started is ended again, and 
   expect(said['start']?.err).toMatch(/was started and is ended again: its record could not be written .*ENOSPC/u);
   expect(servers()).toEqual([]);
   expect(said['files']?.out).not.toMatch(/records\/.*json|\.tmp$/mu);
-});
+}, 120_000);
 
 test('a read-only state folder: everything is shown, nothing is done, both say why; writable again, it goes on', async () => {
   const said = await onSmallDisk('1m', [
@@ -188,4 +188,4 @@ test('a read-only state folder: everything is shown, nothing is done, both say w
   expect(readFileSync(join(root, 'lives'), 'utf8')).toBe('yes\n');
   expect(said['again']?.code).toBe(0);
   expect(servers()).toEqual([]);
-});
+}, 120_000);
