@@ -63,6 +63,7 @@ function pidsOf(look: Look, root: ProcessInfo): number[] {
     roots: [root],
     leader: root,
     mark: 'OPENCODE_PID',
+    spawned: null,
     others: new Set<number>(),
     uid: 1000,
   } as const;

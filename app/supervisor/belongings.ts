@@ -4,6 +4,7 @@
  * Pure.
  */
 import type { Look, MarkName, ProcessInfo } from '../hosts/host.ts';
+import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
 import { groupServers, ownPids, recognisable, type ServerGroup } from '../servers/group.ts';
 import { editorLabel } from '../servers/labels.ts';
 import { meantToStay } from './meant-to-stay.ts';
@@ -119,6 +120,13 @@ function isMarkedBy(info: ProcessInfo, root: ProcessInfo, mark: MarkName, look: 
   return holder === undefined || isStill(look, root) || !startedNoEarlier(info, holder);
 }
 
+/** The process that our record says was started for the server, where it lives and is none of the server's own. */
+function starterOf({ look, spawned, uid }: BelongingsInput, own: ReadonlySet<number>): ProcessInfo | undefined {
+  const info = spawned === null || own.has(spawned.pid) ? undefined : look.processes.get(spawned.pid);
+  if (info === undefined || spawned === null || identityKey(info.identity) !== identityKey(spawned)) return undefined;
+  return isFinished(info) || (uid !== null && info.uid !== uid) || info.pid === process.pid ? undefined : info;
+}
+
 export interface BelongingsInput {
   readonly look: Look;
   /** The server's own processes, wrappers first. Those that the look no longer shows still count as who left a mark. */
@@ -126,6 +134,8 @@ export interface BelongingsInput {
   /** The process that does the work; what others merely inherited from it is no sign of its own. */
   readonly leader: ProcessInfo | null;
   readonly mark: MarkName | null;
+  /** What our record says was started for it, which may be more than a plain wrapper; null without a record. */
+  readonly spawned: ProcessIdentity | null;
   /** PIDs of other servers. */
   readonly others: ReadonlySet<number>;
   /** Our uid; null where there are none. */
@@ -133,8 +143,9 @@ export interface BelongingsInput {
 }
 
 /**
- * The tree of a server, parents before children, with the orphan supervisors above it first. It ends at other servers, at what was meant to stay and at other
- * users' processes; what only a mark ties to it counts unless somebody else may want it.
+ * The tree of a server, parents before children; what could start it again comes first: what our record says was
+ * started for it, and orphan supervisors. It ends at other servers, at what was meant to stay and at other users'
+ * processes; what only a mark ties to it counts unless somebody else may want it.
  */
 export function belongingsOf(input: BelongingsInput): TreeNode[] {
   const { look, roots, leader, mark, others, uid } = input;
@@ -146,11 +157,17 @@ export function belongingsOf(input: BelongingsInput): TreeNode[] {
     if (info.pid === process.pid || others.has(info.pid)) return true;
     return (uid !== null && info.uid !== uid) || meantToStay(info, leader);
   };
-  const top = roots.find(({ pid }) => own.has(pid));
-  const respawners = top === undefined ? [] : respawnersAbove(look, top, children, uid);
+  const starter = starterOf(input, own);
+  const top = starter ?? roots.find(({ pid }) => own.has(pid));
+  const above = top === undefined ? [] : respawnersAbove(look, top, children, uid);
+  const below = treeBelow(look, [...(starter === undefined ? [] : [starter.pid]), ...own], stop, children);
   const tree: TreeNode[] = [
-    ...respawners.map((info, depth) => ({ info, depth, respawner: true as const })),
-    ...treeBelow(look, [...own], stop, children).map(({ info, depth }) => ({ info, depth: depth + respawners.length })),
+    ...above.map((info, depth) => ({ info, depth, respawner: true as const })),
+    ...below.map(({ info, depth }) => ({
+      info,
+      depth: depth + above.length,
+      ...(info === starter ? { respawner: true as const } : {}),
+    })),
   ];
   if (mark === null) return tree;
   const taken = new Set(tree.map(({ info }) => info.pid));

@@ -6,7 +6,7 @@
  * nothing new (DESIGN rules 4.6, 4.9, 4.10). No process group is ever signalled as a group.
  */
 import { type Host, type Look, LookFailed, type ProcessInfo } from '../hosts/host.ts';
-import { identityKey, type Verdict, type VerdictWord } from '../identity/identity.ts';
+import { identityKey, type ProcessIdentity, type Verdict, type VerdictWord } from '../identity/identity.ts';
 import { disposeServer } from '../servers/dispose.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
 import type { Audit } from './audit.ts';
@@ -27,6 +27,8 @@ export interface EndTarget {
   /** The server's own processes, wrappers first; or the topmost process of a leftover. */
   readonly roots: readonly ProcessInfo[];
   readonly kind: Kind | null;
+  /** What our record says was started for it; it ends first, since it could start it again. */
+  readonly spawned?: ProcessIdentity | null;
   /** Its verified listener when it may be asked to dispose, else null. */
   readonly endpoint: Endpoint | null;
   /** Ports it listens on now. */
@@ -166,7 +168,9 @@ class Ending {
   }
 
   #look(): Promise<Look> {
-    return this.#deps.look(this.#members.all.map(({ info }) => info.pid));
+    const { spawned } = this.#target;
+    const pids = this.#members.all.map(({ info }) => info.pid);
+    return this.#deps.look(spawned == null ? pids : [spawned.pid, ...pids]);
   }
 
   /**
@@ -181,6 +185,7 @@ class Ending {
       // Marks name a server that may be dead by now, so its own processes stay roots after they have ended.
       roots: [...new Set([...known, ...this.#target.roots])],
       mark: this.#target.kind?.mark ?? null,
+      spawned: this.#target.spawned ?? null,
       leader,
       // A server that has the leader's number by now is another one.
       others: othersOf(groupsOf(look), leader !== null && isStill(look, leader) ? leader.pid : null),

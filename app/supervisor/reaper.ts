@@ -236,6 +236,7 @@ function endTargetOf(target: Target): EndTarget {
     label: target.label,
     roots: server.surplus.length === 0 ? server.roots : server.surplus.flatMap(({ roots }) => roots),
     kind: server.kind,
+    spawned: server.record?.record.spawned?.identity ?? null,
     endpoint: asks ? server.endpoint : null,
     ports: [...new Set(server.row.listening.map(({ port }) => port))],
   };

@@ -105,12 +105,13 @@ function judgeServer(
   const kind = input.kindOf(group.recognition.kind);
   const own = new Set(group.pids);
   const others = othersOf(groups, group.leader);
-  const tree = belongingsOf({ look, roots, leader, mark: kind?.mark ?? null, others, uid });
-  const below = tree.flatMap(({ info, respawner }) => (own.has(info.pid) || respawner === true ? [] : [info]));
-  const treePids = new Set(tree.map(({ info }) => info.pid));
   const record =
     input.live.find(({ ref }) => roots.some(({ identity }) => identityKey(identity) === identityKey(ref.identity))) ??
     null;
+  const spawned = record?.record.spawned?.identity ?? null;
+  const tree = belongingsOf({ look, roots, leader, mark: kind?.mark ?? null, spawned, others, uid });
+  const below = tree.flatMap(({ info, respawner }) => (own.has(info.pid) || respawner === true ? [] : [info]));
+  const treePids = new Set(tree.map(({ info }) => info.pid));
   const endpoint = endpointOf(look, roots);
   const listening = look.listening.filter(({ pid }) => own.has(pid)).map(({ address, port }) => ({ address, port }));
   const ports = [...new Set(listening.map(({ port }) => port))];

@@ -7,7 +7,7 @@ import { hungFolder } from '../hosts/local/testing/stuck.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { Server } from '../roll/schema.ts';
 import { readAudit } from './audit.ts';
-import { type Fake, installFake, launchUnder } from './fake-opencode.testing.ts';
+import { type Fake, installFake, installProgram, launchUnder } from './fake-opencode.testing.ts';
 import { exitOf, isAlive, Started, waitUntil } from './processes.testing.ts';
 import { openWorld, type World } from './world.testing.ts';
 
@@ -194,3 +194,32 @@ test('a child that the kernel holds is named, becomes a leftover, and a second r
   expect((await second).results).toMatchObject([{ outcome: 'gone' }]);
   expect(isAlive(child)).toBe(false);
 }, 60_000);
+
+test('a server of ours whose start command is a loop ends with that loop, and stopped means that nothing listens', async () => {
+  const listens = `require('node:http').createServer((_, response) => response.end('fine')).listen(0, '127.0.0.1');`;
+  const custom = installProgram(folder, 'custom-agent', 'listen', listens);
+  const loop = `while :; do ${custom} listen; sleep 0.1; done`;
+  const health = { path: '/', contains: 'fine' };
+  world = await world.restart({
+    leak: { graceSeconds: 0 },
+    look: { intervalSeconds: 0.5 },
+    kinds: [{ name: 'looped', program: custom, args: ['listen'], start: ['/bin/bash', '-c', loop], health }],
+  });
+  const result = await world.core.run(
+    { command: 'start', kind: 'looped', directory: folder, port: null, forPid: null, keepRunning: false },
+    'cli',
+  );
+  if (!result.ok || result.server === null) throw new Error(JSON.stringify(result));
+  const { id, pid } = result.server;
+  const rows = world.server(pid)?.processes ?? [];
+  const shell = rows[0]?.pid ?? 0;
+  for (const row of rows) started.note(row.pid);
+  expect(rows.map(({ pid: of, role }) => [of, role])).toEqual([
+    [shell, 'wrapper'],
+    [pid, 'server'],
+  ]);
+  expect(await world.core.run({ command: 'stop', server: id, force: true }, 'window')).toMatchObject({ ok: true });
+  expect(signalled()).toEqual([`SIGTERM ${shell}`, `SIGTERM ${pid}`]);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(running()).toEqual([]);
+});

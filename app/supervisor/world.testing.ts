@@ -14,7 +14,7 @@ export interface World {
   readonly paths: Paths;
   readonly core: LocalCore;
   /** Closes the core and opens another on the same folders, as a restart of the app would. */
-  restart(): Promise<World>;
+  restart(config?: unknown): Promise<World>;
   server(pid: number): Server | undefined;
   leftover(pid: number): Leftover | undefined;
   /** Resolves with the first roll that passes; rejects with what was there when the time is up. */
@@ -57,9 +57,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     root,
     paths,
     core,
-    restart: async () => {
+    restart: async (config) => {
       await core.close(false, 1000);
-      return openWorld({ ...options, root });
+      return openWorld({ ...options, ...(config === undefined ? {} : { config }), root });
     },
     server: (pid) => core.roll.servers.find((server) => server.pids.includes(pid)),
     leftover: (pid) => core.roll.leftovers.find((leftover) => leftover.pid === pid),
