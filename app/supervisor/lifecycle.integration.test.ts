@@ -355,7 +355,10 @@ describe('a record that is harmed under a living server', () => {
     [
       'pointed at another process',
       (file: string) =>
-        writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/"startTime": "[^"]+"/gu, '"startTime": "linux:1"')),
+        writeFileSync(
+          file,
+          readFileSync(file, 'utf8').replaceAll(/"(startTime|pidfdId)": "(linux:)?[^"]+"/gu, '"$1": "$21"'),
+        ),
       1,
     ],
   ])('%s: it is written anew, and what was there is kept aside', async (_, harm, kept) => {

@@ -10,15 +10,19 @@ import type { ProcReader } from './procfs/read.ts';
 import { isFinished, type ProcStat } from './procfs/stat.ts';
 import { parsePss, parseStatus } from './procfs/status.ts';
 
-/** PSS makes the kernel walk every page of the process, so it is read anew only after this long. */
-const PSS_LIFETIME_MS = 10_000;
+/**
+ * PSS makes the kernel walk every page of the process, so it is read anew only after this long, in seconds; of a young
+ * process, which still grows, after as long as it had lived when it was read.
+ */
+const PSS_LIFETIME = 10;
 
 interface Remembered {
   readonly startTicks: string;
   readonly startedAt: number;
   readonly cpuTicks: number;
   readonly cpuAt: number;
-  readonly pss: { readonly bytes: number | null; readonly at: number } | null;
+  /** `until` is an uptime in seconds, which no setting of the clock changes. */
+  readonly pss: { readonly bytes: number | null; readonly until: number } | null;
 }
 
 export interface Detail {
@@ -153,11 +157,12 @@ export class DetailReader {
     const cpuPercent =
       before === undefined || elapsed <= 0 ? null : (100 * (stat.cpuTicks - before.cpuTicks)) / elapsed;
     let pss = before?.pss ?? null;
-    if (wantPss && (pss === null || clock.now - pss.at >= PSS_LIFETIME_MS)) {
-      const rollup = this.#reader.text(stat.pid, 'smaps_rollup');
-      pss = { bytes: rollup.ok ? parsePss(rollup.value) : null, at: clock.now };
-    }
     const age = clock.uptime - Number(stat.startTicks) / TICKS_PER_SECOND;
+    if (wantPss && (pss === null || clock.uptime >= pss.until)) {
+      const rollup = this.#reader.text(stat.pid, 'smaps_rollup');
+      const until = clock.uptime + Math.min(PSS_LIFETIME, age);
+      pss = { bytes: rollup.ok ? parsePss(rollup.value) : null, until };
+    }
     const remembered: Remembered = {
       startTicks: stat.startTicks,
       // Worked out once: a clock that is set must not make a process look younger or older from look to look.
