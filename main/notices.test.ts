@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Alert, Roll } from '../app/roll/schema.ts';
-import { host, idOf, roll, server } from '../e2e/support/fixture-roll.ts';
+import type { Alert, Ended, Roll } from '../app/roll/schema.ts';
+import { ended, endedAlert, host, idOf, roll, server } from '../e2e/support/fixture-roll.ts';
 import { bodyText, NoticeDesk, reapNotice } from './notices.ts';
 
 const leak = (pid: number, memoryBytes: number, hostName = 'local') =>
@@ -65,6 +65,77 @@ test('a fault is told once, by its id', () => {
   expect(told(desk, one)).toBeNull();
   const notice = roll({ alerts: [{ ...fault('n', 'A notice'), level: 'notice' }] });
   expect(told(desk, notice)).toBeNull();
+});
+
+const rollOf = (...list: readonly Ended[]): Roll => roll({ ended: [...list], alerts: list.map(endedAlert) });
+
+test('a server that ended is told at once with what follows, and leads to its alert and its log', () => {
+  const desk = new NoticeDesk();
+  expect(desk.take(rollOf(ended(1)))).toBe(true);
+  expect(desk.urgent).toBe(true);
+  const { nonce } = ended(1);
+  const place = { view: 'servers', server: null, kind: null, ended: nonce };
+  expect(desk.flush(rollOf(ended(1)))).toEqual({
+    title: 'opencode :4096 on local ended unexpectedly',
+    body: 'It was ended by SIGKILL. Restarting, attempt 1 of 5.',
+    show: { ...place, dialog: 'none' },
+    button: { text: 'Show log', show: { ...place, dialog: 'log' } },
+  });
+  expect(desk.urgent).toBe(false);
+  // The same end is never told again, whatever becomes of its restart.
+  expect(told(desk, rollOf(ended(1, { attempt: 2 })))).toBeNull();
+  expect(told(desk, rollOf(ended(1, { state: 'planned', retryAt: null })))).toBeNull();
+});
+
+test('one that runs again before it was told is told all the same; one that was forgotten is not', () => {
+  const desk = new NoticeDesk();
+  desk.take(rollOf(ended(1)));
+  const again = roll({ servers: [server(5, 'supervised', { directory: '/srv/shop' })] });
+  expect(desk.flush(again)?.body).toBe('It was ended by SIGKILL. It runs again.');
+  desk.take(rollOf(ended(2)));
+  expect(desk.flush(roll())).toBeNull();
+});
+
+test('one that crashes again and again is told at its first crash and when it is given up', () => {
+  const desk = new NoticeDesk();
+  expect(told(desk, rollOf(ended(1, { attempt: 1 })))).not.toBeNull();
+  for (const attempt of [2, 3, 4, 5]) expect(told(desk, rollOf(ended(attempt, { attempt })))).toBeNull();
+  const given = rollOf(ended(6, { state: 'failed', attempt: 5, retryAt: null }));
+  expect(told(desk, given)).toMatchObject({
+    title: 'opencode :4101 on local ended unexpectedly',
+    body: 'It was ended by SIGKILL. It was given up after 5 attempts; its log may tell why.',
+    button: { text: 'Show log' },
+  });
+  expect(told(desk, given)).toBeNull();
+});
+
+test('one that is given up before its end was told is told once', () => {
+  const desk = new NoticeDesk();
+  desk.take(rollOf(ended(1)));
+  const given = rollOf(ended(1, { state: 'failed', retryAt: null }));
+  desk.take(given);
+  expect(desk.flush(given)?.title).toBe('opencode :4096 on local ended unexpectedly');
+  expect(told(desk, given)).toBeNull();
+});
+
+test('that a person’s own wish to start it again failed is their answer, and no news', () => {
+  const desk = new NoticeDesk();
+  const meant = ended(1, { attempt: 0, retryAt: null, logPath: null, why: 'it was ended by SIGTERM' });
+  const notice = told(desk, rollOf(meant));
+  expect(notice?.body).toBe('It was ended by SIGTERM. It is not started again by itself.');
+  expect(notice).not.toHaveProperty('button');
+  expect(told(desk, rollOf(ended(1, { attempt: 0, retryAt: null, state: 'failed' })))).toBeNull();
+});
+
+test('several that end together, and a leak with them, become one', () => {
+  const all = [ended(1), ended(2)];
+  const desk = new NoticeDesk();
+  const one = { ...rollOf(...all), servers: [leak(1, 1e9)] };
+  expect(told(desk, one)).toMatchObject({
+    title: '2 servers ended unexpectedly; opencode :4096 on local leaked',
+    body: 'opencode :4096 on local and opencode :4097 on local. Its shell ended; nobody is connected. It holds 1.00 GB.',
+    show: { ended: ended(1).nonce },
+  });
 });
 
 test('the result of a one-click reap', () => {

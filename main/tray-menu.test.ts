@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Roll } from '../app/roll/schema.ts';
-import { host, idOf, leftover, roll, server, session } from '../e2e/support/fixture-roll.ts';
+import { ended, endedAlert, host, idOf, leftover, roll, server, session } from '../e2e/support/fixture-roll.ts';
 import { trayModel } from './tray-menu.ts';
 import type { TrayItem } from './tray-model.ts';
 import { minuteTime } from './tray-rows.ts';
@@ -347,6 +347,72 @@ describe('fault', () => {
       'Show 2 faults…',
     ]);
     expect(trayModel(roll({ alerts })).tooltip).toBe('Rollcall: 2 faults');
+  });
+});
+
+describe('servers that ended', () => {
+  const rollOf = (...list: ReturnType<typeof ended>[]): Roll =>
+    roll({ servers: [server(9, 'owned')], ended: list, alerts: list.map(endedAlert) });
+
+  test('one that waits for its restart is a row and no fault', () => {
+    const one = rollOf(ended(1));
+    expect(trayModel(one).state).toBe('fine');
+    expect(top(one)[0]).toBe('1 server, none leaked (disabled)');
+    const row = inside(one, 'local, 1 server, 1 ended', '△ opencode :4096, ended, restarts by itself');
+    expect(drawn(row)).toEqual(['Start now', 'Show', 'Show log…', '─', 'Forget']);
+    const { nonce } = ended(1);
+    expect(find(row, 'Start now')).toMatchObject({ on: { act: 'run', command: { command: 'start-again', nonce } } });
+    expect(find(row, 'Forget')).toMatchObject({ on: { act: 'run', command: { command: 'forget', nonce } } });
+    expect(find(row, 'Show')).toMatchObject({ on: { act: 'show', show: { ended: nonce, dialog: 'none' } } });
+    expect(find(row, 'Show log…')).toMatchObject({ on: { act: 'show', show: { ended: nonce, dialog: 'log' } } });
+  });
+
+  test('one that somebody ended has no restart to come, and one without a log none to show', () => {
+    const row = inside(
+      rollOf(ended(1, { retryAt: null, attempt: 0, logPath: null })),
+      'local, 1 server, 1 ended',
+      '△ opencode :4096, ended',
+    );
+    expect(drawn(row)).toEqual(['Start again', 'Show', '─', 'Forget']);
+  });
+
+  test('one that was given up is a fault, whose action starts it again', () => {
+    const one = rollOf(ended(1), ended(2, { state: 'failed', attempt: 5, retryAt: null }));
+    const model = trayModel(one);
+    expect(model.state).toBe('fault');
+    expect(model.tooltip).toBe('Rollcall: opencode :4097 on local ended unexpectedly');
+    expect(top(one).slice(0, 4)).toEqual([
+      'opencode :4097 on local ended unexpectedly (disabled)',
+      'none busy, 131 MB (disabled)',
+      '─',
+      'Start opencode :4097 again',
+    ]);
+    expect(find(model.items, 'Start opencode :4097 again')).toMatchObject({
+      on: { act: 'run', command: { command: 'start-again', nonce: ended(2).nonce } },
+    });
+    // The worse one first.
+    const rows = drawn(inside(one, 'local, 1 server, 2 ended')).filter((line) => /^[▲△◉]/u.test(line));
+    expect(rows).toEqual([
+      '▲ opencode :4097, gave up ▸',
+      '△ opencode :4096, ended, restarts by itself ▸',
+      '◉ opencode :30009 ▸',
+    ]);
+  });
+
+  test('while one is being started again its acts are disabled', () => {
+    const row = inside(
+      rollOf(ended(1, { state: 'planned', retryAt: null })),
+      'local, 1 server, 1 ended',
+      '△ opencode :4096, starting…',
+    );
+    expect(drawn(row)).toEqual(['Start again (disabled)', 'Show', 'Show log…', '─', 'Forget (disabled)']);
+  });
+
+  test('where no server is left they are still there, and a countdown rebuilds no menu', () => {
+    const last = (retryAt: string): Roll => roll({ ended: [ended(1, { retryAt })] });
+    const model = trayModel(last('2026-11-30T08:00:01.000Z'));
+    expect(drawn(model.items)).toContain('local, no servers, 1 ended ▸');
+    expect(trayModel(last('2026-11-30T08:00:02.000Z'))).toEqual(model);
   });
 });
 

@@ -9,7 +9,7 @@ import { FakeCore, fakeRoll, fakeServer } from '../control/fake-core.testing.ts'
 import { type ControlServer, serveControl } from '../control/server.ts';
 import { acquireWriter } from '../control/writer-lock.ts';
 import type { Plan } from '../roll/commands.ts';
-import type { ReapResult } from '../roll/schema.ts';
+import type { Ended, ReapResult } from '../roll/schema.ts';
 
 let bundles = '';
 let program = '';
@@ -230,6 +230,71 @@ test('head may stop reading in the middle', async () => {
   expect(ran.err).toBe('');
   expect(ran.out).toMatch(/^local, 3000 servers, 3000 leaked.*\ncodes 0\n$/u);
 }, 30_000);
+
+const ENDED: Ended = {
+  nonce: '0b9f7c1e-5d0c-4c55-8a57-6f1e2d3c4b5a',
+  host: 'local',
+  kind: 'opencode',
+  label: 'opencode :4096 on local',
+  directory: '/srv/project',
+  pid: 4711,
+  state: 'lost',
+  why: 'it was ended by SIGKILL',
+  endedAt: '2026-01-02T03:04:05.000Z',
+  attempt: 1,
+  attempts: 5,
+  retryAt: null,
+  logPath: '/nowhere/a.log',
+};
+
+test.each([
+  ['start-again', 'Starting opencode :4096 on local again.'],
+  ['forget', ''],
+] as const)('%s names one that ended by its number or the start of it', async (command, said) => {
+  core.roll = fakeRoll(1, { ended: [ENDED, { ...ENDED, nonce: '0b9f7c1f-5d0c-4c55-8a57-6f1e2d3c4b5a' }] });
+  await startApp();
+  const short = await rollcall(command, '0b9f7c1e');
+  expect(short).toMatchObject({ code: 0, out: 'Done.\n' });
+  expect(short.err.trim()).toBe(said);
+  expect(JSON.parse((await rollcall(command, ENDED.nonce, '--json')).out)).toMatchObject({ ok: true });
+  expect(core.ran).toEqual([
+    { command: { command, nonce: ENDED.nonce }, by: 'cli' },
+    { command: { command, nonce: ENDED.nonce }, by: 'cli' },
+  ]);
+
+  expect(await rollcall(command, '0b9f')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('More than one number begins with 0b9f.'),
+  });
+  const unknown = await rollcall(command, 'ffff', '--json');
+  expect(unknown.code).toBe(1);
+  expect(JSON.parse(unknown.out)).toMatchObject({ ok: false });
+  expect(unknown.err).toContain('No server that ended has the number ffff.');
+  expect((await rollcall(command, 'opencode')).code).toBe(2);
+  const failure = { code: 'port-taken', message: 'Port 4096 is held by node.', remedy: 'Stop it.', detail: null };
+  core.onRun = async () => ({ ok: false, failure, results: [] });
+  expect(await rollcall(command, ENDED.nonce)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Port 4096 is held by node. Stop it.'),
+  });
+});
+
+test('what ended is known to the app alone: without it the verbs say so and take no lock', async () => {
+  for (const command of ['start-again', 'forget']) {
+    const ran = await rollcall(command, ENDED.nonce);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain('Only the Rollcall app watches how servers end, and it does not run.');
+    expect(ran.err).toContain('local core: read, lock none');
+  }
+});
+
+test('log prints what one that ended wrote last', async () => {
+  core.roll = fakeRoll(1, { ended: [ENDED] });
+  await startApp();
+  expect(await rollcall('log', '0b9f7c1e')).toMatchObject({ code: 0, out: 'listening\n' });
+  expect(await rollcall('log', ENDED.nonce)).toMatchObject({ code: 0, out: 'listening\n' });
+  expect((await rollcall('log', 'zzzz')).code).toBe(2);
+});
 
 test('reap --all --yes acts on exactly the rows of the plan, without force', async () => {
   await startApp();

@@ -156,6 +156,52 @@ describe('the roll as text', () => {
     expect(text.split('\n').filter((line) => line.includes('4711'))).toHaveLength(1);
   });
 
+  test('what ended unasked has a section of its own, with its number, its cause and what follows', () => {
+    const ended = {
+      nonce: '0b9f7c1e-5d0c-4c55-8a57-6f1e2d3c4b5a',
+      host: 'local',
+      kind: 'opencode',
+      label: 'opencode :4096 on local',
+      directory: '/home/me/src/atlas',
+      pid: 4711,
+      state: 'lost' as const,
+      why: 'it was ended by SIGKILL',
+      endedAt: '2026-01-02T08:16:00.000Z',
+      attempt: 2,
+      attempts: 5,
+      retryAt: '2026-01-02T08:16:09.000Z',
+      logPath: null,
+    };
+    const alert = { id: 'e', level: 'fault', title: 'Twice', detail: '', act: 'start-again' } as const;
+    const text = renderRoll(
+      { ...roll, ended: [ended], alerts: [{ ...alert, servers: [], ended: ended.nonce }] },
+      PLAIN,
+    );
+    expect(text).toMatch(
+      /\n\n1 server ended unexpectedly\n {2}0b9f7c1e {2}opencode :4096 on local, PID 4711, ended \S.*, ~\/src\/atlas\n {4}It was ended by SIGKILL\. It starts again in 4 s, attempt 2 of 5\.\nrollcall start-again NONCE/u,
+    );
+    // Not once more among the alerts.
+    expect(text).not.toContain('Twice');
+    const before = rollFingerprint({ ...roll, ended: [ended] });
+    expect(before).not.toBe(rollFingerprint(roll));
+    expect(rollFingerprint({ ...roll, ended: [{ ...ended, retryAt: '2026-01-02T08:16:10.000Z' }] })).toBe(before);
+    expect(rollFingerprint({ ...roll, ended: [{ ...ended, attempt: 3 }] })).not.toBe(before);
+    expect(listJson({ ...roll, ended: [ended] }).ended).toEqual([ended]);
+  });
+
+  test('a server of ours says what it is amid, and what a restart would renew', () => {
+    const supervised = {
+      recordPath: '/r',
+      keepRunning: false,
+      logPath: null,
+      nonceSeen: true,
+      state: 'stopping' as const,
+      outdated: '/usr/bin/opencode was replaced since it was started.',
+    };
+    const text = renderRoll(fakeRoll(1, { servers: [fakeServer(4000, 'supervised', { supervised })] }), PLAIN);
+    expect(text).toContain('\n    being stopped\n    outdated: /usr/bin/opencode was replaced since it was started.\n');
+  });
+
   test('the fingerprint ignores what always moves and notices what matters', () => {
     const before = rollFingerprint(roll);
     const moved = {

@@ -1,5 +1,5 @@
 /** Rolls for tests of the desktop alone, with the numbers of the look's own examples where they have any. */
-import type { Leftover, Roll, Server, Standing } from '../../app/roll/schema.ts';
+import type { Alert, Ended, Leftover, Roll, Server, Standing } from '../../app/roll/schema.ts';
 
 const AT = '2026-11-30T08:00:00.000Z';
 
@@ -73,6 +73,39 @@ export function leftover(pid: number, rssBytes: number): Leftover {
     directory: null,
     processes: [],
     reap: { allowed: 'yes' },
+  };
+}
+
+/** A server of ours that ended; `n` tells it from others. */
+export function ended(n: number, over: Partial<Ended> = {}): Ended {
+  return {
+    nonce: `${n.toString(16).padStart(8, '0')}-5d0c-4c55-8a57-6f1e2d3c4b5a`,
+    host: 'local',
+    kind: 'opencode',
+    label: `opencode :${4095 + n} on local`,
+    directory: '/srv/shop',
+    pid: 4000 + n,
+    state: 'lost',
+    why: 'it was ended by SIGKILL',
+    endedAt: AT,
+    attempt: 1,
+    attempts: 5,
+    retryAt: '2026-11-30T08:00:01.000Z',
+    logPath: `/state/logs/${n}.log`,
+    ...over,
+  };
+}
+
+/** What the supervisor's alerts say of it. */
+export function endedAlert({ nonce, label, state }: Ended): Alert {
+  return {
+    id: `ended-${nonce}`,
+    level: state === 'failed' ? 'fault' : 'notice',
+    title: `${label} ended unexpectedly`,
+    detail: 'The window says what happens next.',
+    act: state === 'planned' ? 'none' : 'start-again',
+    servers: [],
+    ended: nonce,
   };
 }
 
