@@ -1,34 +1,13 @@
 /** Supervising for real: start, ready, stop, crash and adoption, over window, tray and command line. */
-import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { type Folders, spawnApp, whenServing } from './support/app.ts';
-import { ended, eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';
+import { rollcall } from './support/command-line.ts';
+import { ended, eventually, lives, marked, type Seen, seen } from './support/processes.ts';
 import { opencodeEnv } from './support/servers.ts';
 import { expect, test, windowOf } from './support/test.ts';
 
 test.setTimeout(180_000);
-
-const run = promisify(execFile);
-
-/** The command line with this test's folders. */
-async function rollcall(
-  folders: Pick<Folders, 'root' | 'state' | 'config' | 'runtime'>,
-  mark: string,
-  ...args: string[]
-): Promise<string> {
-  const env = {
-    ...process.env,
-    ...opencodeEnv(folders.root),
-    ROLLCALL_STATE_DIR: folders.state,
-    ROLLCALL_CONFIG_DIR: folders.config,
-    XDG_RUNTIME_DIR: folders.runtime,
-    [MARK]: mark,
-  };
-  const { stdout } = await run(process.execPath, ['out/cli.js', ...args], { env });
-  return stdout;
-}
 
 interface Listed {
   readonly servers: readonly {
