@@ -98,12 +98,19 @@ function servers(): number[] {
 const rollcall = (...words: string[]): Promise<Ran> => running([process.execPath, command, ...words], home.env).ended;
 const records = () => new RecordStore(home.paths.recordsDir, home.paths.setAsideDir).list();
 
-test('the same server started by five at once is one; all of them name it, and those that only look see the roll', async () => {
-  const starts = Array.from({ length: 5 }, () => rollcall('start', 'opencode', '--dir', root, '--json'));
+test('the same server started by four at once is one; all of them name it, and those that only look see the roll', async () => {
+  const starts = Array.from({ length: 4 }, () => rollcall('start', 'opencode', '--dir', root, '--json'));
   const looks = [rollcall('list'), rollcall('records'), rollcall('list', '--json')];
   const ran = await Promise.all([...starts, ...looks]);
-  for (const { code, err } of ran) expect(code, err).toBe(0);
-  const pids = ran.slice(0, 5).map(({ out }) => (JSON.parse(out) as { pid: number }).pid);
+  for (const { code, err } of ran.slice(4)) expect(code, err).toBe(0);
+  // Each waits ten seconds for its turn; on a machine that is busier than that it says so and has done nothing.
+  const late = ran.slice(0, 4).filter(({ code }) => code !== 0);
+  for (const { err } of late)
+    expect(err).toMatch(/is in charge of these servers now\. Try again when it has finished\./u);
+  const pids = ran
+    .slice(0, 4)
+    .filter(({ code }) => code === 0)
+    .map(({ out }) => (JSON.parse(out) as { pid: number }).pid);
   expect(new Set(pids).size).toBe(1);
   expect(servers()).toEqual([pids[0]]);
   expect(records()).toHaveLength(1);
