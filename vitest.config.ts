@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const houses = ['app', 'main', 'renderer', 'build', 'bench'];
+const houses = ['app', 'main', 'renderer', 'build', 'bench', 'chaos'];
 const tests = (suffix: string) => houses.map((house) => `${house}/**/*${suffix}.{ts,tsx}`);
 
 /**

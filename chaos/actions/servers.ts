@@ -1,0 +1,231 @@
+/** What a person asks for: starts, stops, restarts, reaps, through the window's way and through commands. */
+import { ControlAbsent, ControlFailed, ControlLost } from '../../app/control/client.ts';
+import type { ControlUnavailable } from '../../app/control/socket-path.ts';
+import type { Command } from '../../app/roll/commands.ts';
+import type { Server } from '../../app/roll/schema.ts';
+import { type Action, type Chaos, MOST_SERVERS, SIGKILL } from '../chaos.ts';
+import { MOODS } from '../moods.ts';
+import type { Random } from '../random.ts';
+
+/** Share of the commands that run under strace. */
+const TRACED = 0.25;
+
+function moodOf(chaos: Chaos, random: Random): { readonly mood: string; readonly directory: string } {
+  const list = Object.entries(MOODS).map(([name, { weight }]) => ({ name, weight }));
+  const [first, ...rest] = list;
+  if (first === undefined) throw new Error('there are no moods');
+  const mood = random.weighted([first, ...rest]).name;
+  return { mood, directory: chaos.stage.moods.folders[mood] ?? '/' };
+}
+
+/** Gives a command to whoever is in charge; that nobody is, or goes away meanwhile, is a part of life. */
+export async function ask(chaos: Chaos, command: Command): Promise<void> {
+  try {
+    const result = await chaos.stage.command(command);
+    chaos.count(`${command.command}: ${result.ok ? 'done' : `refused or failed (${result.failure.code})`}`);
+  } catch (error) {
+    if (!isAbsence(error)) throw error;
+    chaos.count(`${command.command}: nobody answered (${error.name})`);
+  }
+}
+
+export function isAbsence(error: unknown): error is ControlAbsent | ControlFailed | ControlLost | ControlUnavailable {
+  return (
+    error instanceof ControlAbsent ||
+    error instanceof ControlFailed ||
+    error instanceof ControlLost ||
+    (error instanceof Error &&
+      ['EAGAIN', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT'].includes(String(Object(error).code)))
+  );
+}
+
+async function servers(chaos: Chaos): Promise<readonly Server[]> {
+  try {
+    const client = await chaos.stage.connect();
+    client.close();
+    return client.roll.servers;
+  } catch (error) {
+    if (isAbsence(error)) return [];
+    throw error;
+  }
+}
+
+async function oneSupervised(chaos: Chaos, random: Random): Promise<Server | null> {
+  const ours = (await servers(chaos)).filter(({ supervised }) => supervised !== null);
+  return random.pick(ours) ?? null;
+}
+
+/** Runs a command in the background; some are killed in the middle, and some PIDs then mean strangers. */
+function command(chaos: Chaos, random: Random, words: readonly string[], cwd?: string): void {
+  const killAfter = random.chance(0.12) ? random.between(20, 1500) : null;
+  const traced = killAfter === null && random.chance(TRACED);
+  const verb = words[0] ?? '';
+  const run = chaos.stage.cli(words, {
+    traced,
+    ...(cwd === undefined ? {} : { cwd }),
+    onStart: (pid) => {
+      if (killAfter === null) return;
+      setTimeout(() => {
+        chaos.ledger.scan();
+        const being = chaos.ledger.living('cli').find((one) => one.pid === pid);
+        if (being === undefined) return;
+        chaos.count('command killed');
+        chaos.later(chaos.strangers.strike(being, SIGKILL, { label: 'took the PID of a command' }));
+      }, killAfter);
+    },
+  });
+  chaos.later(run.then(({ code }) => chaos.count(`rollcall ${verb}: ${code === null ? 'killed' : `exit ${code}`}`)));
+}
+
+async function full(chaos: Chaos): Promise<boolean> {
+  return chaos.ledger.living('server').length >= MOST_SERVERS;
+}
+
+export const serverActions: readonly Action[] = [
+  {
+    name: 'start',
+    weight: 9,
+    run: async (chaos, random) => {
+      if (await full(chaos)) return null;
+      const { mood, directory } = moodOf(chaos, random);
+      const keepRunning = random.chance(0.25);
+      const port = random.chance(0.15) ? random.between(20_000, 20_003) : null;
+      chaos.later(ask(chaos, { command: 'start', kind: 'opencode', directory, port, forPid: null, keepRunning }));
+      return `${mood}${keepRunning ? ', kept' : ''}${port === null ? '' : `, port ${port}`}`;
+    },
+  },
+  {
+    name: 'start by command',
+    weight: 5,
+    run: async (chaos, random) => {
+      if (await full(chaos)) return null;
+      const { mood, directory } = moodOf(chaos, random);
+      const words = ['start', 'opencode', '--dir', directory, '--json'];
+      if (random.chance(0.3)) words.push('--keep-running');
+      command(chaos, random, words);
+      return mood;
+    },
+  },
+  {
+    name: 'start for an owner',
+    weight: 4,
+    run: async (chaos, random) => {
+      if (await full(chaos)) return null;
+      const { mood, directory } = moodOf(chaos, random);
+      const owner = await chaos.strangers.start({ role: 'owner', label: 'owner' });
+      if (owner === null) return null;
+      const forPid = owner.pid;
+      if (random.chance(0.5)) {
+        chaos.later(
+          ask(chaos, { command: 'start', kind: 'opencode', directory, port: null, forPid, keepRunning: false }),
+        );
+      } else command(chaos, random, ['start', 'opencode', '--dir', directory, '--for', String(forPid), '--json']);
+      return `${mood} for ${forPid}`;
+    },
+  },
+  {
+    name: 'stop',
+    weight: 4,
+    run: async (chaos, random) => {
+      const server = await oneSupervised(chaos, random);
+      if (server === null) return null;
+      const force = random.chance(0.5);
+      if (random.chance(0.5)) chaos.later(ask(chaos, { command: 'stop', server: server.id, force }));
+      else command(chaos, random, ['stop', server.id, '--yes', ...(force ? ['--force'] : [])]);
+      return String(server.pid);
+    },
+  },
+  {
+    name: 'restart',
+    weight: 2,
+    run: async (chaos, random) => {
+      const server = await oneSupervised(chaos, random);
+      if (server === null) return null;
+      chaos.later(ask(chaos, { command: 'restart', server: server.id, force: random.chance(0.5) }));
+      return String(server.pid);
+    },
+  },
+  {
+    name: 'keep running',
+    weight: 2,
+    run: async (chaos, random) => {
+      const server = await oneSupervised(chaos, random);
+      if (server === null) return null;
+      const keepRunning = random.chance(0.4);
+      chaos.later(ask(chaos, { command: 'keep-running', server: server.id, keepRunning }));
+      return `${server.pid} ${keepRunning ? 'on' : 'off'}`;
+    },
+  },
+  {
+    name: 'reap all by commands',
+    weight: 4,
+    run: async (chaos, random) => {
+      const many = random.between(1, 3);
+      for (let one = 0; one < many; one += 1) command(chaos, random, ['reap', '--all', '--yes']);
+      return `${many} at once`;
+    },
+  },
+  {
+    name: 'reap one',
+    weight: 3,
+    run: async (chaos, random) => {
+      const server = random.pick(await servers(chaos));
+      if (server === undefined) return null;
+      // One that somebody needs is not forced: whether it may be ended is what is asked.
+      command(chaos, random, ['reap', String(server.pid), '--yes']);
+      return `${server.pid} ${server.standing}`;
+    },
+  },
+  {
+    name: 'reap a stranger',
+    weight: 2,
+    run: async (chaos, random) => {
+      const stranger = random.pick(chaos.strangers.living);
+      if (stranger === undefined) return null;
+      command(chaos, random, [random.chance(0.5) ? 'reap' : 'stop', String(stranger.pid), '--yes', '--force']);
+      return String(stranger.pid);
+    },
+  },
+  {
+    name: 'what ended',
+    weight: 3,
+    run: async (chaos, random) => {
+      const client = await chaos.stage.connect().catch((error: unknown) => {
+        if (isAbsence(error)) return null;
+        throw error;
+      });
+      if (client === null) return null;
+      client.close();
+      const nonce = random.pick(client.roll.alerts.flatMap((alert) => ('ended' in alert ? [String(alert.ended)] : [])));
+      if (nonce === undefined) return null;
+      const act = random.chance(0.5) ? 'forget' : 'start-again';
+      chaos.later(ask(chaos, { command: act, nonce }));
+      return `${act} ${nonce}`;
+    },
+  },
+  {
+    name: 'clear a record',
+    weight: 2,
+    run: async (chaos, random) => {
+      const client = await chaos.stage.connect().catch((error: unknown) => {
+        if (isAbsence(error)) return null;
+        throw error;
+      });
+      if (client === null) return null;
+      client.close();
+      const entry = random.pick(client.roll.records);
+      if (entry === undefined) return null;
+      if (random.chance(0.5)) command(chaos, random, ['clear', entry.path]);
+      else chaos.later(ask(chaos, { command: 'clear', path: entry.path, sha256: entry.sha256 }));
+      return entry.path;
+    },
+  },
+  {
+    name: 'list',
+    weight: 1,
+    run: async (chaos, random) => {
+      command(chaos, random, ['list', '--json']);
+      return '';
+    },
+  },
+];

@@ -1,0 +1,127 @@
+/** The run: acts at random, watches all the time, lets things settle, judges, reports. Runs inside the namespaces. */
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileActions } from './actions/files.ts';
+import { foreignActions } from './actions/foreign.ts';
+import { processActions } from './actions/processes.ts';
+import { serverActions } from './actions/servers.ts';
+import { type Action, type Chaos, pause } from './chaos.ts';
+import { finish } from './finish.ts';
+import { Harm } from './harm.ts';
+import { Ledger } from './ledger.ts';
+import { readOptions } from './options.ts';
+import { statOf } from './proc.ts';
+import { bundlePrograms } from './programs.ts';
+import { Random } from './random.ts';
+import { report } from './report.ts';
+import { settle } from './settle.ts';
+import { Stage } from './stage.ts';
+import { Strangers } from './strangers.ts';
+import { Watch } from './watch.ts';
+
+/** Few numbers, so that they come round by themselves in every run. */
+const PID_MAX = 2000;
+const POLL_MS = 150;
+/** Between two actions; milliseconds. */
+const GAP_MS = [10, 500] as const;
+/** Between two moments of rest; seconds. */
+const REST_EVERY_S = 45;
+const FIRST_STRANGERS = 8;
+
+const [, , sources = '', bundles = '', ...words] = process.argv;
+const options = readOptions(words, Math.floor(Date.now() / 1000) % 1_000_000);
+
+execFileSync('ip', ['link', 'set', 'lo', 'up']);
+writeFileSync('/proc/sys/kernel/pid_max', String(PID_MAX));
+
+const root = mkdtempSync(join(tmpdir(), 'rcc-'));
+const programs = await bundlePrograms(bundles, join(sources, '..'));
+const stage = new Stage(root, programs, join(sources, 'clock-shim.mjs'));
+mkdirSync(join(root, 'notes'));
+copyFileSync(join(sources, 'witness.py'), join(root, 'notes', 'opencode.md'));
+const ledger = new Ledger(programs);
+for (const pid of [1, process.pid]) ledger.register(pid, statOf(pid)?.ticks ?? '', 'harness', 'the run itself');
+const strangers = new Strangers(ledger, join(sources, 'spawner.py'), stage.signalLogs, stage.doomed);
+const harm = new Harm(stage.paths);
+const watch = new Watch({ ledger, strangers, stage, harm });
+const counts = new Map<string, number>();
+const pending = new Set<Promise<unknown>>();
+const random = new Random(options.seed);
+
+const chaos: Chaos = {
+  stage,
+  ledger,
+  strangers,
+  harm,
+  count: (what) => void counts.set(what, (counts.get(what) ?? 0) + 1),
+  later: (work) => {
+    const kept = work
+      .catch((error: unknown) => watch.violated('the run itself failed', wordsOf(error)))
+      .finally(() => pending.delete(kept));
+    pending.add(kept);
+  },
+};
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+const actionLog = join(root, 'actions.jsonl');
+const begun = performance.now();
+function log(entry: Record<string, unknown>): void {
+  const line = JSON.stringify({ ms: Math.round(performance.now() - begun), ...entry });
+  appendFileSync(actionLog, `${line}\n`);
+  if (options.verbose) process.stdout.write(`${line}\n`);
+}
+
+/** The files first, so that what they break is there from the start. */
+const ACTIONS: readonly Action[] = [...serverActions, ...processActions, ...foreignActions, ...fileActions];
+const [firstAction, ...otherActions] = ACTIONS;
+if (firstAction === undefined) throw new Error('there are no actions');
+
+async function act(number: number): Promise<void> {
+  const action = random.weighted([firstAction as Action, ...otherActions]);
+  const own = random.fork();
+  const what = await action.run(chaos, own);
+  if (what === null) return;
+  chaos.count(action.name);
+  log({ number, action: action.name, what });
+}
+
+const poll = setInterval(() => watch.poll(), POLL_MS);
+try {
+  for (let one = 0; one < FIRST_STRANGERS; one += 1) await strangers.start({ label: 'bystander' });
+  const parts = { chaos, watch, pending, log };
+  const fresh = await settle(parts);
+  const until = begun + options.seconds * 1000;
+  let rest = performance.now() + REST_EVERY_S * 1000;
+  for (let number = 1; performance.now() < until && watch.violations.length === 0; number += 1) {
+    await act(number);
+    await pause(random.between(...GAP_MS));
+    if (performance.now() > rest && until - performance.now() > 10_000) {
+      await settle(parts);
+      rest = performance.now() + REST_EVERY_S * 1000;
+    }
+  }
+  await finish({ ...parts, fresh });
+} catch (error) {
+  watch.violated('the run itself failed', wordsOf(error));
+} finally {
+  clearInterval(poll);
+}
+watch.conclude();
+process.exitCode = report({
+  options,
+  counts,
+  watch,
+  strangers,
+  stage,
+  ledger,
+  seconds: (performance.now() - begun) / 1000,
+});
+strangers.close();
+// What the violations left behind goes with the namespace.
+process.exit();
