@@ -12,6 +12,8 @@ export interface Chaos {
   readonly harm: Harm;
   /** Kinds and counts of what happened, for the report. */
   count(what: string): void;
+  /** A line of the action log. */
+  log(entry: Readonly<Record<string, unknown>>): void;
   /** Something that takes its time; the run waits for it before it judges. */
   later(work: Promise<unknown>): void;
 }
@@ -41,11 +43,10 @@ export function successor(chaos: Chaos, random: Random): Omit<Wish, 'pid'> | und
   if (chaos.strangers.living.length >= MOST_STRANGERS) return undefined;
   const { program, real, folders } = chaos.stage.moods;
   const cwd = folders['plain'] ?? '/';
-  switch (random.between(0, 5)) {
+  switch (random.between(0, 4)) {
     case 0:
-    case 1:
       return undefined;
-    case 2:
+    case 1:
       // A server of the same kind with the same arguments, of another user.
       return {
         label: 'opencode of another user',

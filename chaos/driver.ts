@@ -26,7 +26,7 @@ import { Watch } from './watch.ts';
 const PID_MAX = 2000;
 const POLL_MS = 150;
 /** Between two actions; milliseconds. */
-const GAP_MS = [10, 500] as const;
+const GAP_MS = [10, 400] as const;
 /** Between two moments of rest; seconds. */
 const REST_EVERY_S = 45;
 const FIRST_STRANGERS = 8;
@@ -56,6 +56,7 @@ const chaos: Chaos = {
   ledger,
   strangers,
   harm,
+  log,
   count: (what) => void counts.set(what, (counts.get(what) ?? 0) + 1),
   later: (work) => {
     const kept = work
@@ -71,36 +72,41 @@ function wordsOf(error: unknown): string {
 
 const actionLog = join(root, 'actions.jsonl');
 const begun = performance.now();
-function log(entry: Record<string, unknown>): void {
+function log(entry: Readonly<Record<string, unknown>>): void {
   const line = JSON.stringify({ ms: Math.round(performance.now() - begun), ...entry });
   appendFileSync(actionLog, `${line}\n`);
   if (options.verbose) process.stdout.write(`${line}\n`);
 }
 
-/** The files first, so that what they break is there from the start. */
 const ACTIONS: readonly Action[] = [...serverActions, ...processActions, ...foreignActions, ...fileActions];
 const [firstAction, ...otherActions] = ACTIONS;
 if (firstAction === undefined) throw new Error('there are no actions');
 
+/** Begins one; waits for it only so long, since others do not wait for each other either. */
 async function act(number: number): Promise<void> {
   const action = random.weighted([firstAction as Action, ...otherActions]);
   const own = random.fork();
-  const what = await action.run(chaos, own);
-  if (what === null) return;
-  chaos.count(action.name);
-  log({ number, action: action.name, what });
+  const gap = random.between(...GAP_MS);
+  const work = action.run(chaos, own).then((what) => {
+    if (what === null) return false;
+    chaos.count(action.name);
+    log({ number, action: action.name, what });
+    return true;
+  });
+  chaos.later(work);
+  const done = await Promise.race([work, pause(gap).then(() => true)]);
+  await pause(done ? gap : 1);
 }
 
 const poll = setInterval(() => watch.poll(), POLL_MS);
 try {
   for (let one = 0; one < FIRST_STRANGERS; one += 1) await strangers.start({ label: 'bystander' });
-  const parts = { chaos, watch, pending, log };
+  const parts = { chaos, watch, pending };
   const fresh = await settle(parts);
-  const until = begun + options.seconds * 1000;
+  const until = performance.now() + options.seconds * 1000;
   let rest = performance.now() + REST_EVERY_S * 1000;
   for (let number = 1; performance.now() < until && watch.violations.length === 0; number += 1) {
     await act(number);
-    await pause(random.between(...GAP_MS));
     if (performance.now() > rest && until - performance.now() > 10_000) {
       await settle(parts);
       rest = performance.now() + REST_EVERY_S * 1000;

@@ -13,7 +13,7 @@ const GONE_MS = 30_000;
 const OURS = new Set(['harness', 'stranger', 'owner', 'owned']);
 
 export async function finish(parts: SettleParts & { readonly fresh: Sample | null }): Promise<void> {
-  const { chaos, fresh, log } = parts;
+  const { chaos, fresh } = parts;
   const { stage, ledger } = chaos;
   if ((await settle(parts)) === null) return;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -42,16 +42,16 @@ export async function finish(parts: SettleParts & { readonly fresh: Sample | nul
   const app = ledger.living('app')[0];
   if (app !== undefined) await chaos.strangers.strike(app, SIGTERM);
   await nothingIsLeft(parts);
-  log({ end: true });
+  chaos.log({ end: true });
 }
 
 /** Descriptors and memory of an app that has lived through something, without servers, against one that was fresh. */
-async function compare({ chaos, watch, log }: SettleParts, fresh: Sample | null): Promise<void> {
+async function compare({ chaos, watch }: SettleParts, fresh: Sample | null): Promise<void> {
   const { stage, ledger } = chaos;
   const { servers } = await stage.look();
   const after = sample(ledger);
   if (fresh === null || after === null) return;
-  log({ fresh, after, servers: servers.length });
+  chaos.log({ fresh, after, servers: servers.length });
   // Some stay for the quit, and some are others'; what each of them costs is known.
   const lighter = {
     ...after,

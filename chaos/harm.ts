@@ -46,8 +46,12 @@ export class Harm {
     this.#active.add(plague);
     this.spells.push({ plague, from: Date.now() / 1000, to: null });
     if (plague === 'read-only') {
-      execFileSync('mount', ['--bind', stateDir, stateDir]);
-      execFileSync('mount', ['-o', 'remount,bind,ro', stateDir]);
+      // Made elsewhere and moved there whole: nobody can open something through it while it still may be written.
+      const veil = `${stateDir}.read-only`;
+      mkdirSync(veil, { recursive: true });
+      execFileSync('mount', ['--bind', stateDir, veil]);
+      execFileSync('mount', ['-o', 'remount,bind,ro', veil]);
+      execFileSync('mount', ['--move', veil, stateDir]);
     } else if (plague === 'full') {
       this.#fill();
     } else {

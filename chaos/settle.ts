@@ -16,12 +16,11 @@ export interface SettleParts {
   readonly chaos: Chaos;
   readonly watch: Watch;
   readonly pending: ReadonlySet<Promise<unknown>>;
-  log(entry: Record<string, unknown>): void;
 }
 
 /** @returns what app and guard held in the end; null where there was no order */
 export async function settle(parts: SettleParts): Promise<Sample | null> {
-  const { chaos, watch, pending, log } = parts;
+  const { chaos, watch, pending } = parts;
   const { ledger, harm } = chaos;
   harm.endAll();
   for (const being of ledger.living('app', 'guard', 'cli', 'server', 'child'))
@@ -39,7 +38,7 @@ export async function settle(parts: SettleParts): Promise<Sample | null> {
     row = found.length === 0 ? row + 1 : 0;
     await pause(AGAIN_MS);
   }
-  log({ rest: true, tookMs: Math.round(performance.now() - deadline + ORDER_MS), found });
+  chaos.log({ rest: true, tookMs: Math.round(performance.now() - deadline + ORDER_MS), found });
   if (row < IN_A_ROW) {
     for (const sentence of found) watch.violated('no order came', sentence);
     return null;
@@ -47,7 +46,7 @@ export async function settle(parts: SettleParts): Promise<Sample | null> {
   chaos.count('rests');
   watch.poll();
   const held = sample(ledger);
-  if (held !== null) log({ sample: held, servers: ledger.living('server').length });
+  if (held !== null) chaos.log({ sample: held, servers: ledger.living('server').length });
   return held;
 }
 

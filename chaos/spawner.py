@@ -13,7 +13,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 NULL = os.open('/dev/null', os.O_RDWR)
 LOGS = os.environ['CHAOS_LOGS']
 #: Between two looks whether a number is free, in seconds.
-PAUSE = 0.00005
+PAUSE = 0.0001
 
 
 def clone_at(pid):
@@ -64,20 +64,18 @@ def ticks(pid):
 
 
 def spawn(request):
+    """None while the number is taken and may still become free: then the request is kept, and answered later."""
     pid = request.get('pid', 0)
-    end = time.monotonic() + request.get('spinMs', 0) / 1000
-    while True:
-        made = clone_at(pid) if pid == 0 or is_free(pid) else None
-        if made == 0:
-            try:
-                become(request)
-            finally:
-                os._exit(127)
-        if made is not None:
-            return {'pid': made, 'ticks': ticks(made)}
-        if time.monotonic() > end:
-            return {'taken': pid}
-        time.sleep(PAUSE)
+    made = clone_at(pid) if pid == 0 or is_free(pid) else None
+    if made == 0:
+        try:
+            become(request)
+        finally:
+            os._exit(127)
+    if made is not None:
+        return {'pid': made, 'ticks': ticks(made)}
+    request.setdefault('until', time.monotonic() + request.get('spinMs', 0) / 1000)
+    return {'taken': pid} if time.monotonic() > request['until'] else None
 
 
 def thread_at(request):
@@ -125,7 +123,13 @@ def strike(request):
         return {'missed': pid}
     finally:
         os.close(held)
-    return spawn({**request['occupy'], 'pid': pid}) if 'occupy' in request else {}
+    return succeed(request) if 'occupy' in request else {}
+
+
+def succeed(request):
+    """From now on the request is one for whoever takes the number."""
+    request.update(request.pop('occupy'), op='spawn')
+    return spawn(request)
 
 
 def end(request):
@@ -133,19 +137,21 @@ def end(request):
     pid = request['pid']
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    return spawn({**request['occupy'], 'pid': pid}) if 'occupy' in request else {}
+    return succeed(request) if 'occupy' in request else {}
 
 
 ACTS = {'spawn': spawn, 'thread': thread_at, 'strike': strike, 'end': end}
 
 
-def answer(line):
-    request = json.loads(line)
+def answer(request):
+    """Whether the request is done with."""
     try:
         said = ACTS[request['op']](request)
     except (OSError, ValueError) as error:
         said = {'failed': f'{request["op"]}: {error}'}
-    say({'id': request['id'], **said})
+    if said is not None:
+        say({**{key: request[key] for key in ('id', 'doomed') if key in request}, **said})
+    return said is not None
 
 
 def say(words):
@@ -156,18 +162,17 @@ def main():
     signal.pthread_sigmask(signal.SIG_BLOCK, EVERY)
     doomed = os.open(os.environ['CHAOS_DOOMED'], os.O_RDWR)
     texts = {0: b'', doomed: b''}
+    waiting = []
     while True:
-        for fd in select.select([0, doomed], [], [])[0]:
+        for fd in select.select([0, doomed], [], [], PAUSE if waiting else None)[0]:
             chunk = os.read(fd, 65536)
             if chunk == b'':
                 return
             *lines, texts[fd] = (texts[fd] + chunk).split(b'\n')
             for line in lines:
-                if fd == 0:
-                    answer(line)
-                else:
-                    pid = int(line)
-                    say({'doomed': pid, **spawn({'pid': pid, 'spinMs': 400})})
+                unasked = {'op': 'spawn', 'doomed': int(line), 'pid': int(line), 'spinMs': 400} if fd == doomed else None
+                waiting.append(unasked or json.loads(line))
+        waiting = [request for request in waiting if not answer(request)]
 
 
 main()

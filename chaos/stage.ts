@@ -12,7 +12,7 @@ import { statOf } from './proc.ts';
 import type { Programs } from './programs.ts';
 
 const STATE_SIZE = '24m';
-const CONNECT_MS = 5000;
+const CONNECT_MS = 3000;
 /** How long an app may take until it is ready; milliseconds. It waits for a guard or a command to let go. */
 const READY_MS = 40_000;
 /** How long a command may take before it is given up; milliseconds. */

@@ -7,8 +7,8 @@ import type { Being, Ledger, Role } from './ledger.ts';
 import { statOf } from './proc.ts';
 
 export const PYTHON = '/usr/bin/python3';
-/** How long a number is waited for, in milliseconds. */
-const SPIN_MS = 1500;
+/** How long a number is waited for, in milliseconds: as long as an ending may take. */
+const SPIN_MS = 8000;
 
 export interface Wish {
   /** The PID it must have; any when left out. */

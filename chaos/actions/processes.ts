@@ -58,7 +58,7 @@ function startApp(chaos: Chaos, random: Random): string {
 export const processActions: readonly Action[] = [
   {
     name: 'kill a server or wrapper',
-    weight: 7,
+    weight: 6,
     run: async (chaos, random) => end(chaos, random, one(chaos, random, 'server'), [SIGKILL, SIGKILL, SIGTERM]),
   },
   {
@@ -73,17 +73,17 @@ export const processActions: readonly Action[] = [
   },
   {
     name: 'hold an app, guard or command',
-    weight: 3,
+    weight: 2,
     run: async (chaos, random) => hold(chaos, one(chaos, random, 'app', 'guard', 'cli'), random.between(200, 3500)),
   },
   {
     name: 'kill the app',
-    weight: 3,
+    weight: 1.2,
     run: async (chaos, random) => end(chaos, random, one(chaos, random, 'app'), [SIGKILL]),
   },
   {
     name: 'quit the app',
-    weight: 2,
+    weight: 0.8,
     run: async (chaos, random) => {
       const target = one(chaos, random, 'app');
       const signal = random.chance(0.7) ? SIGTERM : SIGHUP;
@@ -93,12 +93,12 @@ export const processActions: readonly Action[] = [
   },
   {
     name: 'kill the guard',
-    weight: 3,
+    weight: 2,
     run: async (chaos, random) => end(chaos, random, one(chaos, random, 'guard'), [SIGKILL, SIGTERM]),
   },
   {
     name: 'kill app and guard',
-    weight: 1,
+    weight: 0.5,
     run: async (chaos) => {
       const both = chaos.ledger.living('app', 'guard');
       for (const being of both) chaos.later(chaos.strangers.strike(being, SIGKILL, { label: 'took a PID' }));
@@ -107,12 +107,12 @@ export const processActions: readonly Action[] = [
   },
   {
     name: 'start an app where none is',
-    weight: 16,
+    weight: 30,
     run: async (chaos, random) => (chaos.ledger.living('app').length > 0 ? null : startApp(chaos, random)),
   },
   {
     name: 'start a second app',
-    weight: 1,
+    weight: 0.5,
     run: async (chaos, random) => (chaos.ledger.living('app').length === 1 ? startApp(chaos, random) : null),
   },
   {

@@ -3,7 +3,7 @@ import { ControlAbsent, ControlFailed, ControlLost } from '../../app/control/cli
 import type { ControlUnavailable } from '../../app/control/socket-path.ts';
 import type { Command } from '../../app/roll/commands.ts';
 import type { Server } from '../../app/roll/schema.ts';
-import { type Action, type Chaos, MOST_SERVERS, SIGKILL } from '../chaos.ts';
+import { type Action, type Chaos, MOST_SERVERS, MOST_STRANGERS, SIGKILL } from '../chaos.ts';
 import { MOODS } from '../moods.ts';
 import type { Random } from '../random.ts';
 
@@ -23,6 +23,7 @@ export async function ask(chaos: Chaos, command: Command): Promise<void> {
   try {
     const result = await chaos.stage.command(command);
     chaos.count(`${command.command}: ${result.ok ? 'done' : `refused or failed (${result.failure.code})`}`);
+    if (!result.ok) chaos.log({ command, said: result.failure });
   } catch (error) {
     if (!isAbsence(error)) throw error;
     chaos.count(`${command.command}: nobody answered (${error.name})`);
@@ -74,7 +75,21 @@ function command(chaos: Chaos, random: Random, words: readonly string[], cwd?: s
       }, killAfter);
     },
   });
-  chaos.later(run.then(({ code }) => chaos.count(`rollcall ${verb}: ${code === null ? 'killed' : `exit ${code}`}`)));
+  chaos.later(
+    run.then(({ code, out, err }) => {
+      chaos.count(`rollcall ${verb}: ${code === null ? 'killed' : `exit ${code}`}`);
+      if (code !== 0) chaos.log({ command: words, code, said: `${err}${out}`.slice(0, 600) });
+    }),
+  );
+}
+
+/** Strangers wait for the PIDs of a tree that is about to be ended, so that its numbers change hands meanwhile. */
+function covet(chaos: Chaos, random: Random, { pids, processes }: Server): string {
+  const room = MOST_STRANGERS - chaos.strangers.living.length;
+  const all = new Set([...pids, ...processes.map(({ pid }) => pid)]);
+  const wanted = [...all].filter(() => random.chance(0.6)).slice(0, Math.max(0, room));
+  for (const pid of wanted) chaos.later(chaos.strangers.start({ pid, label: 'took a PID during an ending' }));
+  return wanted.length === 0 ? '' : `, coveted: ${wanted.join(', ')}`;
 }
 
 async function full(chaos: Chaos): Promise<boolean> {
@@ -84,9 +99,9 @@ async function full(chaos: Chaos): Promise<boolean> {
 export const serverActions: readonly Action[] = [
   {
     name: 'start',
-    weight: 9,
+    weight: 12,
     run: async (chaos, random) => {
-      if (await full(chaos)) return null;
+      if ((await full(chaos)) || chaos.ledger.living('app', 'guard').length === 0) return null;
       const { mood, directory } = moodOf(chaos, random);
       const keepRunning = random.chance(0.25);
       const port = random.chance(0.15) ? random.between(20_000, 20_003) : null;
@@ -96,7 +111,7 @@ export const serverActions: readonly Action[] = [
   },
   {
     name: 'start by command',
-    weight: 5,
+    weight: 4,
     run: async (chaos, random) => {
       if (await full(chaos)) return null;
       const { mood, directory } = moodOf(chaos, random);
@@ -125,24 +140,26 @@ export const serverActions: readonly Action[] = [
   },
   {
     name: 'stop',
-    weight: 4,
+    weight: 5,
     run: async (chaos, random) => {
       const server = await oneSupervised(chaos, random);
       if (server === null) return null;
       const force = random.chance(0.5);
+      const coveted = covet(chaos, random, server);
       if (random.chance(0.5)) chaos.later(ask(chaos, { command: 'stop', server: server.id, force }));
       else command(chaos, random, ['stop', server.id, '--yes', ...(force ? ['--force'] : [])]);
-      return String(server.pid);
+      return `${server.pid}${coveted}`;
     },
   },
   {
     name: 'restart',
-    weight: 2,
+    weight: 3,
     run: async (chaos, random) => {
       const server = await oneSupervised(chaos, random);
       if (server === null) return null;
+      const coveted = covet(chaos, random, server);
       chaos.later(ask(chaos, { command: 'restart', server: server.id, force: random.chance(0.5) }));
-      return String(server.pid);
+      return `${server.pid}${coveted}`;
     },
   },
   {
@@ -158,27 +175,30 @@ export const serverActions: readonly Action[] = [
   },
   {
     name: 'reap all by commands',
-    weight: 4,
+    weight: 2.5,
     run: async (chaos, random) => {
       const many = random.between(1, 3);
+      const leaked = (await servers(chaos)).filter(({ standing }) => standing === 'leaked');
+      const coveted = leaked.map((server) => covet(chaos, random, server)).join('');
       for (let one = 0; one < many; one += 1) command(chaos, random, ['reap', '--all', '--yes']);
-      return `${many} at once`;
+      return `${many} at once${coveted}`;
     },
   },
   {
     name: 'reap one',
-    weight: 3,
+    weight: 2,
     run: async (chaos, random) => {
       const server = random.pick(await servers(chaos));
       if (server === undefined) return null;
+      const coveted = covet(chaos, random, server);
       // One that somebody needs is not forced: whether it may be ended is what is asked.
       command(chaos, random, ['reap', String(server.pid), '--yes']);
-      return `${server.pid} ${server.standing}`;
+      return `${server.pid} ${server.standing}${coveted}`;
     },
   },
   {
     name: 'reap a stranger',
-    weight: 2,
+    weight: 1,
     run: async (chaos, random) => {
       const stranger = random.pick(chaos.strangers.living);
       if (stranger === undefined) return null;
@@ -222,7 +242,7 @@ export const serverActions: readonly Action[] = [
   },
   {
     name: 'list',
-    weight: 1,
+    weight: 0.7,
     run: async (chaos, random) => {
       command(chaos, random, ['list', '--json']);
       return '';
