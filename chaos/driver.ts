@@ -4,6 +4,8 @@ import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { stop as stopBundler } from 'esbuild';
+import { bundlePrograms } from '../app/guard/bundles.testing.ts';
 import { fileActions } from './actions/files.ts';
 import { foreignActions } from './actions/foreign.ts';
 import { processActions } from './actions/processes.ts';
@@ -14,7 +16,6 @@ import { Harm } from './harm.ts';
 import { Ledger } from './ledger.ts';
 import { readOptions } from './options.ts';
 import { statOf } from './proc.ts';
-import { bundlePrograms } from './programs.ts';
 import { Random } from './random.ts';
 import { report } from './report.ts';
 import { settle } from './settle.ts';
@@ -38,7 +39,8 @@ execFileSync('ip', ['link', 'set', 'lo', 'up']);
 writeFileSync('/proc/sys/kernel/pid_max', String(PID_MAX));
 
 const root = mkdtempSync(join(tmpdir(), 'rcc-'));
-const programs = await bundlePrograms(bundles, join(sources, '..'));
+const programs = await bundlePrograms(bundles);
+await stopBundler();
 const stage = new Stage(root, programs, join(sources, 'clock-shim.mjs'));
 mkdirSync(join(root, 'notes'));
 copyFileSync(join(sources, 'witness.py'), join(root, 'notes', 'opencode.md'));

@@ -10,7 +10,6 @@ export interface QuietInput {
   readonly records: RecordWatch;
   /** Nonces whose records this run has harmed itself. */
   readonly wounded: ReadonlySet<string>;
-  readonly guarded: boolean;
 }
 
 const inRow = (roll: Roll, pid: number): boolean =>
@@ -53,8 +52,7 @@ export function disorder(input: QuietInput): string[] {
   const apps = ledger.living('app');
   if (apps.length !== 1) found.push(`${apps.length} apps run: ${apps.map(({ pid }) => pid).join(', ')}`);
   const guards = ledger.living('guard');
-  if (input.guarded && guards.length !== 1)
-    found.push(`${guards.length} guards run: ${guards.map(({ pid }) => pid).join(', ')}`);
+  if (guards.length !== 1) found.push(`${guards.length} guards run: ${guards.map(({ pid }) => pid).join(', ')}`);
   for (const being of ledger.living('cli')) found.push(`a command still runs: ${being.pid} (${being.label})`);
   const parents = new Set([...apps, ...guards].map(({ pid }) => pid));
   for (const { pid, parent, label } of ledger.zombies()) {

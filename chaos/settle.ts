@@ -61,7 +61,7 @@ async function look({ chaos, watch }: SettleParts): Promise<string[]> {
   try {
     const roll = await stage.look();
     ledger.scan();
-    return disorder({ roll, ledger, records: watch.records, wounded: harm.wounded, guarded: stage.guarded });
+    return disorder({ roll, ledger, records: watch.records, wounded: harm.wounded });
   } catch (error) {
     if (!isAbsence(error)) throw error;
     return [`nobody could be asked: ${error.message}`];

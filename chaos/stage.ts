@@ -1,15 +1,15 @@
 /** Where everything happens: folders on a small file system of their own, apps, commands, and connections to them. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { appendFileSync, chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Paths, resolvePaths } from '../app/config/paths.ts';
 import { type ControlClient, connectControl } from '../app/control/client.ts';
+import type { Programs } from '../app/guard/bundles.testing.ts';
 import type { Command, CommandResult } from '../app/roll/commands.ts';
 import type { Roll } from '../app/roll/schema.ts';
 import { type Installed, installMoods } from './moods.ts';
 import { statOf } from './proc.ts';
-import type { Programs } from './programs.ts';
 
 const STATE_SIZE = '24m';
 const CONNECT_MS = 3000;
@@ -50,8 +50,6 @@ export class Stage {
   readonly #programs: Programs;
   readonly #env: Record<string, string>;
   readonly #shim: string;
-  /** Apps of this checkout keep a guard. */
-  readonly guarded: boolean;
   #app: App | null = null;
   #runs = 0;
 
@@ -59,7 +57,6 @@ export class Stage {
     this.root = root;
     this.#programs = programs;
     this.#shim = shim;
-    this.guarded = existsSync(programs.guard);
     chmodSync(root, 0o711);
     this.moods = installMoods(root);
     this.doomed = join(root, 'doomed');
