@@ -18,6 +18,7 @@ import { readOptions } from './options.ts';
 import { statOf } from './proc.ts';
 import { Random } from './random.ts';
 import { report } from './report.ts';
+import { commit } from './sabotage.ts';
 import { settle } from './settle.ts';
 import { Stage } from './stage.ts';
 import { Strangers } from './strangers.ts';
@@ -31,6 +32,10 @@ const GAP_MS = [10, 400] as const;
 /** Between two moments of rest; seconds. */
 const REST_EVERY_S = 45;
 const FIRST_STRANGERS = 8;
+/** How long order may take to come; the longest things are a start's and an ending's own deadlines. Milliseconds. */
+const ORDER_MS = 75_000;
+/** It never comes then. */
+const SABOTAGED_MS = 6000;
 
 const [, , sources = '', bundles = '', ...words] = process.argv;
 const options = readOptions(words, Math.floor(Date.now() / 1000) % 1_000_000);
@@ -103,8 +108,9 @@ async function act(number: number): Promise<void> {
 const poll = setInterval(() => watch.poll(), POLL_MS);
 try {
   for (let one = 0; one < FIRST_STRANGERS; one += 1) await strangers.start({ label: 'bystander' });
-  const parts = { chaos, watch, pending };
+  const parts = { chaos, watch, pending, orderMs: options.sabotage === null ? ORDER_MS : SABOTAGED_MS };
   const fresh = await settle(parts);
+  if (options.sabotage !== null) await commit(options.sabotage, chaos, watch);
   const until = performance.now() + options.seconds * 1000;
   let rest = performance.now() + REST_EVERY_S * 1000;
   for (let number = 1; performance.now() < until && watch.violations.length === 0; number += 1) {

@@ -1,9 +1,15 @@
 import { parseArgs } from 'node:util';
 
+/** Faults that the run commits itself, to prove that it would notice them. */
+export const SABOTAGES = ['stranger', 'owner', 'record'] as const;
+export type Sabotage = (typeof SABOTAGES)[number];
+
 export interface Options {
   readonly seconds: number;
   readonly seed: number;
   readonly verbose: boolean;
+  /** Null in every honest run. */
+  readonly sabotage: Sabotage | null;
 }
 
 /** The command line could not be understood. */
@@ -19,7 +25,7 @@ export const USAGE = 'Usage: npm run chaos -- [--minutes N | --seconds N] [--see
  * @throws BadOptions
  */
 export function readOptions(words: readonly string[], seedOfNow: number): Options {
-  let values: { minutes?: string; seconds?: string; seed?: string; verbose?: boolean };
+  let values: { minutes?: string; seconds?: string; seed?: string; verbose?: boolean; sabotage?: string };
   try {
     ({ values } = parseArgs({
       args: [...words],
@@ -28,6 +34,7 @@ export function readOptions(words: readonly string[], seedOfNow: number): Option
         seconds: { type: 'string' },
         seed: { type: 'string' },
         verbose: { type: 'boolean' },
+        sabotage: { type: 'string' },
       },
     }));
   } catch (error) {
@@ -35,10 +42,15 @@ export function readOptions(words: readonly string[], seedOfNow: number): Option
   }
   const { minutes, seconds, seed, verbose } = values;
   if (minutes !== undefined && seconds !== undefined) throw new BadOptions(`Give minutes or seconds. ${USAGE}`);
+  const sabotage = SABOTAGES.find((one) => one === values.sabotage) ?? null;
+  if (values.sabotage !== undefined && sabotage === null) {
+    throw new BadOptions(`--sabotage is one of ${SABOTAGES.join(', ')}. ${USAGE}`);
+  }
   return {
     seconds: minutes === undefined ? number('seconds', seconds ?? '60') : number('minutes', minutes) * 60,
     seed: seed === undefined ? seedOfNow : number('seed', seed),
     verbose: verbose === true,
+    sabotage,
   };
 }
 

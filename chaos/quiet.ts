@@ -1,6 +1,6 @@
 /** What must hold once nothing happens any more and an app has had the time to put everything in order. */
 import type { Roll } from '../app/roll/schema.ts';
-import type { Being, Ledger } from './ledger.ts';
+import { type Being, type Ledger, now } from './ledger.ts';
 import { lives } from './proc.ts';
 import type { RecordWatch } from './record-watch.ts';
 
@@ -11,6 +11,9 @@ export interface QuietInput {
   /** Nonces whose records this run has harmed itself. */
   readonly wounded: ReadonlySet<string>;
 }
+
+/** Seconds. */
+const YOUNG_S = 3;
 
 const inRow = (roll: Roll, pid: number): boolean =>
   roll.servers.some(({ pids, processes }) => pids.includes(pid) || processes.some((row) => row.pid === pid)) ||
@@ -26,6 +29,8 @@ export function disorder(input: QuietInput): string[] {
     if (task.state === 'running') found.push(`still at work: ${task.title}, ${task.message}`);
   for (const being of ledger.living('server')) found.push(...orphaned(being, roll));
   for (const being of ledger.living('child')) {
+    // The look came before it.
+    if (now() - being.from < YOUNG_S) continue;
     if (!inRow(roll, being.pid) && being.markOf !== null) {
       found.push(`child ${being.pid} of ${being.markOf} (${being.label}) is in no row`);
     }

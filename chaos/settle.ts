@@ -5,8 +5,6 @@ import { type Sample, sample } from './growth.ts';
 import { disorder } from './quiet.ts';
 import type { Watch } from './watch.ts';
 
-/** How long order may take to come; milliseconds. The longest things are a start's and an ending's own deadlines. */
-const ORDER_MS = 75_000;
 const PENDING_MS = 75_000;
 const AGAIN_MS = 400;
 /** Order must be found this many times in a row. */
@@ -16,11 +14,13 @@ export interface SettleParts {
   readonly chaos: Chaos;
   readonly watch: Watch;
   readonly pending: ReadonlySet<Promise<unknown>>;
+  /** How long order may take to come, in milliseconds. */
+  readonly orderMs: number;
 }
 
 /** @returns what app and guard held in the end; null where there was no order */
 export async function settle(parts: SettleParts): Promise<Sample | null> {
-  const { chaos, watch, pending } = parts;
+  const { chaos, watch, pending, orderMs } = parts;
   const { ledger, harm } = chaos;
   harm.endAll();
   for (const being of ledger.living('app', 'guard', 'cli', 'server', 'child'))
@@ -30,17 +30,19 @@ export async function settle(parts: SettleParts): Promise<Sample | null> {
   if (pending.size > 0) watch.violated('something never came to its end', `${pending.size} acts are still under way`);
   harm.endAll();
 
+  if (watch.violations.length > 0) return null;
   let found: string[] = ['nothing was looked at'];
   let row = 0;
-  const deadline = performance.now() + ORDER_MS;
+  const deadline = performance.now() + orderMs;
   while (row < IN_A_ROW && performance.now() < deadline && watch.violations.length === 0) {
     found = await look(parts);
     row = found.length === 0 ? row + 1 : 0;
     await pause(AGAIN_MS);
   }
-  chaos.log({ rest: true, tookMs: Math.round(performance.now() - deadline + ORDER_MS), found });
+  chaos.log({ rest: true, tookMs: Math.round(performance.now() - deadline + orderMs), found });
   if (row < IN_A_ROW) {
-    for (const sentence of found) watch.violated('no order came', sentence);
+    // What else went wrong meanwhile has been told already.
+    if (watch.violations.length === 0) for (const sentence of found) watch.violated('no order came', sentence);
     return null;
   }
   chaos.count('rests');

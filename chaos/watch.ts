@@ -18,6 +18,18 @@ export interface Violation {
 
 /** Nobody may signal these, whatever their PID meant before. */
 const UNTOUCHABLE: ReadonlySet<Role> = new Set(['stranger', 'owner', 'harness', 'owned']);
+/** Events that tell why a record is not needed any more. */
+const TOLD: ReadonlySet<string> = new Set([
+  'stopped',
+  'reaped',
+  'exited',
+  'set-aside',
+  'start-failed',
+  'stop-failed',
+  'reap-failed',
+]);
+/** Lines of the audit that may be written between a record's last sight and its end. */
+const SAME_MOMENT = 4;
 /** A file system that was full, or a killed writer, may have cut a line. */
 const CUT_BY = new Set(['full']);
 
@@ -93,26 +105,16 @@ export class Watch {
 
   /** A record that went away must have been told of since it was last seen. */
   #judgeVanished(): void {
-    const told = new Set([
-      'stopped',
-      'reaped',
-      'exited',
-      'set-aside',
-      'start-failed',
-      'stop-failed',
-      'quit',
-      'reap-failed',
-    ]);
     for (const { record, at, auditBefore } of this.records.vanished.slice(this.#vanishedSeen)) {
       if (this.#harm.wounded.has(record.nonce)) continue;
       if (this.#harm.spells.some(({ from, to }) => from - 2 < at && at < (to ?? at) + 2)) continue;
       const own = new Set([record.server?.identity.pid, record.spawned?.identity.pid]);
-      const since = this.audit.lines.slice(Math.max(0, auditBefore - 40));
-      const said = since.some(
-        ({ event, pid, text }) =>
-          told.has(event) &&
-          (pid === null || own.has(pid) || text.includes(record.nonce) || text.includes(record.directory)),
-      );
+      const about = ({ pid, text }: AuditLine): boolean =>
+        text.includes(record.nonce) || (pid !== null && own.has(pid));
+      const near = this.audit.lines.slice(Math.max(0, auditBefore - SAME_MOMENT));
+      const said =
+        this.audit.lines.some((line) => TOLD.has(line.event) && about(line)) ||
+        near.some(({ event, pid, text }) => TOLD.has(event) && (pid === null || text.includes(record.directory)));
       if (!said) this.violated('a record went away without a word', JSON.stringify(record));
     }
     this.#vanishedSeen = this.records.vanished.length;

@@ -16,7 +16,7 @@ import type { Being, Role } from '../ledger.ts';
 import type { Random } from '../random.ts';
 
 /** Share of the apps that run under strace, with their guards. */
-const TRACED = 0.3;
+const TRACED = 0.5;
 
 async function end(
   chaos: Chaos,
