@@ -3,12 +3,11 @@ import { atomicWrite } from '../config/atomic-write.ts';
 import type { Paths } from '../config/paths.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
 import type { ExitStatus, Host, MachineLine } from '../hosts/host.ts';
-import { identityKey, type ProcessRef } from '../identity/identity.ts';
+import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { RecordEntry, Roll } from '../roll/schema.ts';
-import { rowName } from '../roll/words.ts';
 import { Acts } from './acts.ts';
 import { Asides } from './asides.ts';
 import type { Audit } from './audit.ts';
@@ -16,18 +15,19 @@ import type { Actor, Explanation, LocalCore, LogText, QuitReport, Supervised } f
 import { explain } from './explain.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
 import { faultsOf } from './faults.ts';
-import type { Afterwards, GuardPort } from './guard-port.ts';
-import { exitWords } from './lifecycle.ts';
+import type { GuardPort } from './guard-port.ts';
 import { Lives } from './lives.ts';
 import type { Mode } from './local-core.ts';
 import { tail } from './logs.ts';
 import { refOf } from './members.ts';
 import type { Memory } from './memory.ts';
+import { News } from './news.ts';
 import { isUndecided, Observatory, type Sight } from './observatory.ts';
 import { Outdated } from './outdated.ts';
 import { reconcile } from './reconcile.ts';
 import type { SettingsSource } from './settings.ts';
 import { takeSnapshot } from './snapshot.ts';
+import { afterwardsOf, supervisedOf } from './supervised.ts';
 import { leakedTargets, planOf, targetById } from './targets.ts';
 import { Tasks } from './tasks.ts';
 import { Watches } from './watches.ts';
@@ -70,6 +70,7 @@ export class Supervisor implements LocalCore {
   readonly #outdated: Outdated;
   readonly #asides = new Asides(() => this.#publish());
   readonly #acts: Acts;
+  readonly #news: News;
   readonly #listeners = new Set<(roll: Roll) => void>();
   #sight: Sight | null = null;
   #version = 0;
@@ -79,8 +80,6 @@ export class Supervisor implements LocalCore {
   /** Why records cannot be kept; null when they can. */
   #recordsTrouble: string | null = null;
   #startable: Roll['startable'] = [];
-  /** Servers already announced as leaked. */
-  #leaked = new Set<string>();
   #looking: Promise<void> | null = null;
   #next: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -92,6 +91,7 @@ export class Supervisor implements LocalCore {
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
+    this.#news = new News(parts.audit, parts.self);
     const { host, store, memory, settings, uid } = parts;
     this.#observatory = new Observatory({
       host,
@@ -169,11 +169,7 @@ export class Supervisor implements LocalCore {
     if (this.#follows) {
       // Looking for programs may ask the login shell, which takes as long as the person's profile does.
       this.#asides.run('programs', this.#findStartable());
-      for (const { row, record } of this.#sight?.servers ?? []) {
-        if (record === null) continue;
-        const text = `${rowName(row)}, PID ${row.pid}, was found running and adopted`;
-        audit.note({ event: 'adopted', by: self, pid: row.pid, identity: row.identity, subject: rowName(row), text });
-      }
+      this.#news.adopted(this.#sight?.servers ?? []);
       this.#schedule();
     } else if (mode === 'read') {
       await this.settle();
@@ -240,7 +236,7 @@ export class Supervisor implements LocalCore {
     if (!this.#follows) return;
     this.#parts.guard?.feed(this.supervised());
     if (missing.length > 0 && !this.#closing) this.#asides.run('records', this.#acts.settleMissing(missing, sight));
-    this.#announceLeaks(sight);
+    this.#news.leaked(sight.servers);
     this.#watch();
     if (!this.#closing) this.#asides.run('owners', this.#acts.endOwnerless(sight));
     this.#remember();
@@ -257,23 +253,6 @@ export class Supervisor implements LocalCore {
       ...running.map(({ ref }) => ref),
       ...running.flatMap(({ record }) => (record.owner === null ? [] : [record.owner.ref])),
     ]);
-  }
-
-  #announceLeaks(sight: Sight): void {
-    const leaked = sight.servers.filter(({ row }) => row.standing === 'leaked');
-    for (const { row } of leaked) {
-      if (this.#leaked.has(row.id)) continue;
-      const text = `${rowName(row)}, PID ${row.pid}, leaked: ${row.reasons.join('; ')}`;
-      this.#parts.audit.note({
-        event: 'leaked',
-        by: this.#parts.self,
-        pid: row.pid,
-        identity: row.identity,
-        subject: rowName(row),
-        text,
-      });
-    }
-    this.#leaked = new Set(leaked.map(({ row }) => row.id));
   }
 
   #remember(): void {
@@ -305,27 +284,9 @@ export class Supervisor implements LocalCore {
   #onExit(ref: ProcessRef, status: ExitStatus | null): void {
     if (this.#closing) return;
     const nonce = this.#lives.nonceOf(ref.identity);
-    const settled = nonce === null ? this.#wrapperExited(ref, status) : this.#acts.exited(nonce, status);
-    this.#asides.run('recovery', settled);
+    if (nonce === null) this.#news.wrapperExited(ref.identity, status, this.#sight?.servers ?? [], this.#lives);
+    else this.#asides.run('recovery', this.#acts.exited(nonce, status));
     this.#asides.run('looking', this.refresh());
-  }
-
-  /** A server of ours goes on without the process that started it; that is told and nothing else. */
-  async #wrapperExited({ identity }: ProcessRef, status: ExitStatus | null): Promise<void> {
-    const key = identityKey(identity);
-    const server = this.#sight?.servers.find(({ roots }) => roots.some((root) => identityKey(root.identity) === key));
-    const nonce = server?.record?.record.nonce;
-    if (server === undefined || nonce === undefined || this.#lives.state(nonce) === 'stopping') return;
-    const label = rowName(server.row);
-    const text = `The wrapper of ${label}, PID ${identity.pid}, is gone (${exitWords(status)}); the server itself goes on as PID ${server.row.pid}`;
-    this.#parts.audit.note({
-      event: 'wrapper-exited',
-      by: this.#parts.self,
-      pid: identity.pid,
-      identity,
-      subject: label,
-      text,
-    });
   }
 
   async #onSettings(): Promise<void> {
@@ -394,36 +355,7 @@ export class Supervisor implements LocalCore {
   }
 
   supervised(): readonly Supervised[] {
-    const sight = this.#sight;
-    if (sight === null) return [];
-    const rows = sight.servers.flatMap(({ row, record }) =>
-      record === null
-        ? []
-        : [{ record: record.record, path: record.path, busy: row.busy, label: rowName(row), id: row.id }],
-    );
-    const shown = new Set(rows.map(({ record }) => record.nonce));
-    // Those that are known although no record verifies them just now, and those that are only being started.
-    const others = [
-      ...this.#lives.running(),
-      ...sight.records.pending.map((record) => ({
-        record,
-        path: this.#parts.store.pathOf(record.nonce),
-        label: record.kind,
-      })),
-    ];
-    const unshown = others.flatMap(({ record, path, label }) => {
-      if (shown.has(record.nonce)) return [];
-      shown.add(record.nonce);
-      return [{ record, path, busy: 'unknown' as const, label, id: null }];
-    });
-    return [...rows, ...unshown];
-  }
-
-  /** What a guard has to do when this process has gone in order. */
-  #afterwards(report: QuitReport, stopServers: boolean): Afterwards {
-    if (stopServers && report.failed.length > 0) return 'end-servers';
-    const left = this.supervised().filter(({ record }) => !stopServers || record.keepRunning);
-    return left.some(({ record }) => record.owner !== null) ? 'watch-owners' : 'nothing';
+    return supervisedOf(this.#sight, this.#lives, this.#parts.store);
   }
 
   #publish(): void {
@@ -464,7 +396,7 @@ export class Supervisor implements LocalCore {
     this.#closing = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     const report = await this.#acts.quit(stopServers, deadlineMs);
-    await this.#parts.guard?.farewell(this.#afterwards(report, stopServers));
+    await this.#parts.guard?.farewell(afterwardsOf(report, stopServers, this.supervised()));
     this.#closed = true;
     if (this.#gather !== null) clearTimeout(this.#gather);
     this.#listeners.clear();

@@ -1,0 +1,71 @@
+/** What the supervisor saw by itself, told in the audit and so in the timeline. */
+import type { ExitStatus } from '../hosts/host.ts';
+import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
+import { rowName } from '../roll/words.ts';
+import type { Audit } from './audit.ts';
+import { exitWords } from './lifecycle.ts';
+import type { Lives } from './lives.ts';
+import type { JudgedServer } from './roster.ts';
+
+export class News {
+  readonly #audit: Audit;
+  readonly #by: string;
+  /** Servers already told as leaked. */
+  #leaked: ReadonlySet<string> = new Set();
+
+  /** @param by who saw it: the app or its guard */
+  constructor(audit: Audit, by: string) {
+    this.#audit = audit;
+    this.#by = by;
+  }
+
+  /** Servers of ours that ran before this process did. */
+  adopted(servers: readonly JudgedServer[]): void {
+    for (const { row, record } of servers) {
+      if (record === null) continue;
+      this.#tell(
+        'adopted',
+        rowName(row),
+        row.identity,
+        `${rowName(row)}, PID ${row.pid}, was found running and adopted`,
+      );
+    }
+  }
+
+  /** Each leak once, for as long as it stands. */
+  leaked(servers: readonly JudgedServer[]): void {
+    const leaked = servers.filter(({ row }) => row.standing === 'leaked');
+    for (const { row } of leaked) {
+      if (this.#leaked.has(row.id)) continue;
+      const text = `${rowName(row)}, PID ${row.pid}, leaked: ${row.reasons.join('; ')}`;
+      this.#tell('leaked', rowName(row), row.identity, text);
+    }
+    this.#leaked = new Set(leaked.map(({ row }) => row.id));
+  }
+
+  /** A server of ours goes on without the process that started it, unless it is being stopped. */
+  wrapperExited(
+    wrapper: ProcessIdentity,
+    status: ExitStatus | null,
+    servers: readonly JudgedServer[],
+    lives: Lives,
+  ): void {
+    const key = identityKey(wrapper);
+    const server = servers.find(({ roots }) => roots.some((root) => identityKey(root.identity) === key));
+    const nonce = server?.record?.record.nonce;
+    if (server === undefined || nonce === undefined || lives.state(nonce) === 'stopping') return;
+    const label = rowName(server.row);
+    const goesOn = `the server itself goes on as PID ${server.row.pid}`;
+    const text = `The wrapper of ${label}, PID ${wrapper.pid}, is gone (${exitWords(status)}); ${goesOn}`;
+    this.#tell('wrapper-exited', label, wrapper, text);
+  }
+
+  #tell(
+    event: 'adopted' | 'leaked' | 'wrapper-exited',
+    subject: string,
+    identity: ProcessIdentity,
+    text: string,
+  ): void {
+    this.#audit.note({ event, by: this.#by, pid: identity.pid, identity, subject, text });
+  }
+}

@@ -1,0 +1,73 @@
+/** The ways in which the app itself goes, with a real server that is to stop, one that is to stay, and both counted. */
+import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ElectronApplication } from '@playwright/test';
+import { type Folders, whenServing } from './support/app.ts';
+import { eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';
+import { opencodeEnv } from './support/servers.ts';
+import { expect, test } from './support/test.ts';
+
+test.setTimeout(120_000);
+
+const run = promisify(execFile);
+
+/** Starts a server through the running app. */
+async function startServer(folders: Folders, mark: string, name: string, ...flags: string[]): Promise<Seen> {
+  const project = join(folders.root, name);
+  mkdirSync(project);
+  const env = {
+    ...process.env,
+    ...opencodeEnv(folders.root),
+    ROLLCALL_STATE_DIR: folders.state,
+    ROLLCALL_CONFIG_DIR: folders.config,
+    XDG_RUNTIME_DIR: folders.runtime,
+    [MARK]: mark,
+  };
+  const words = ['out/cli.js', 'start', 'opencode', '--dir', project, '--json', ...flags];
+  const { stdout } = await run(process.execPath, words, { env });
+  const server = seen((JSON.parse(stdout) as { pid: number }).pid);
+  if (server === null) throw new Error('the server is not there');
+  return server;
+}
+
+const WAYS: readonly (readonly [string, (app: ElectronApplication) => Promise<void>])[] = [
+  ['SIGTERM', async (app) => void app.process().kill('SIGTERM')],
+  ['SIGINT', async (app) => void app.process().kill('SIGINT')],
+  ['SIGHUP', async (app) => void app.process().kill('SIGHUP')],
+  [
+    // The event as Electron gives it; there is no logind here that could cause it.
+    'the end of the desktop session',
+    (app) =>
+      app.evaluate(({ powerMonitor }) => {
+        (powerMonitor as NodeJS.EventEmitter).emit('shutdown', { preventDefault: () => undefined });
+      }),
+  ],
+];
+
+for (const [way, go] of WAYS) {
+  test(`${way} ends the server that is not kept with all its processes, leaves the kept one, and nothing of the app`, async ({
+    launch,
+    folders,
+    mark,
+  }) => {
+    const app = await launch({ env: opencodeEnv(folders.root) });
+    await whenServing(folders);
+    const [ends, stays] = await Promise.all([
+      startServer(folders, mark, 'ends'),
+      startServer(folders, mark, 'stays', '--keep-running'),
+    ]);
+    expect([ends, stays].filter(lives)).toHaveLength(2);
+    const exited = new Promise((resolve) => app.process().once('exit', resolve));
+    await go(app);
+    expect(await exited).toBe(0);
+    expect(lives(ends)).toBe(false);
+    expect(lives(stays)).toBe(true);
+    // What is left carries the kept server's port and folder, and nothing else does.
+    await eventually(() => {
+      const left = marked(mark).filter(({ pid }) => pid !== stays.pid);
+      expect(left.filter(({ argv }) => !argv.includes('serve'))).toEqual([]);
+    }, 20_000);
+  });
+}
