@@ -288,6 +288,30 @@ test('what ended is known to the app alone: without it the verbs say so and take
   }
 });
 
+test('explain says the state of a server of ours, and what a restart would renew', async () => {
+  const supervised = {
+    recordPath: '/nowhere/r.json',
+    keepRunning: false,
+    logPath: null,
+    nonceSeen: true,
+    state: 'unresponsive' as const,
+    outdated: 'Its start command in the configuration was changed.',
+  };
+  core.onExplain = async () => ({
+    server: fakeServer(4711, 'supervised', { supervised }),
+    leftover: null,
+    text: '',
+  });
+  await startApp();
+  const ran = await rollcall('explain', '4711');
+  expect(ran.out).toMatch(/^ {2}state {6}unresponsive$/mu);
+  expect(ran.out).toMatch(
+    /^ {2}outdated {3}Its start command in the configuration was changed\. A restart would renew it\.$/mu,
+  );
+  core.onExplain = async () => ({ server: fakeServer(4711, 'owned'), leftover: null, text: '' });
+  expect((await rollcall('explain', '4711')).out).not.toMatch(/^ {2}(state|outdated) /mu);
+});
+
 test('log prints what one that ended wrote last', async () => {
   core.roll = fakeRoll(1, { ended: [ENDED] });
   await startApp();

@@ -65,7 +65,8 @@ function endedUnasked({ ended }: AlertInput): Alert[] {
       id: `ended-${nonce}`,
       level: state === 'failed' ? 'fault' : 'notice',
       title: `${label} ended unexpectedly`,
-      detail: `${head} ${next}`,
+      // While it is started again its cause is not known any more.
+      detail: state === 'planned' ? next : `${head} ${next}`,
       act: state === 'planned' ? 'none' : 'start-again',
       servers: [],
       ended: nonce,
