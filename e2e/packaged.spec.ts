@@ -1,11 +1,13 @@
 /** The packaged folder: what `npm run dist` makes starts, shows its roll, and brings its command line along. */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { _electron } from '@playwright/test';
+import { GRACE_VARIABLE } from '../app/guard/take-over.ts';
+import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
 import { electronRuntime, launchSpec } from './support/app.ts';
-import { eventually, marked } from './support/processes.ts';
+import { eventually, lives, marked, seen } from './support/processes.ts';
 import { expect, test, windowOf } from './support/test.ts';
 
 const run = promisify(execFile);
@@ -13,7 +15,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 
 test.setTimeout(240_000);
 
-test('the packaged app starts, shows the roll, and its command line works without Electron', async ({
+test('the packaged app starts, shows the roll, is guarded, and its command line works without Electron', async ({
   folders,
   mark,
   bus,
@@ -34,7 +36,7 @@ test('the packaged app starts, shows the roll, and its command line works withou
   );
   const folder = join(output, 'linux-unpacked');
   expect(existsSync(join(folder, 'resources/default_app.asar'))).toBe(false);
-  const { env, args } = await launchSpec({ folders, mark, bus });
+  const { env, args } = await launchSpec({ folders, mark, bus, env: { [GRACE_VARIABLE]: '500' } });
   const app = await _electron.launch({
     executablePath: join(folder, 'rollcall'),
     args: args.slice(1),
@@ -48,7 +50,19 @@ test('the packaged app starts, shows the roll, and its command line works withou
   const cli = join(folder, 'resources/app.asar.unpacked/out/cli.js');
   const { stdout } = await run(process.execPath, [cli, 'list', '--json'], { env });
   expect(JSON.parse(stdout)).toMatchObject({ version: 1, hosts: [{ name: 'local', state: 'connected' }] });
-  await app.close();
+  // The guard is the package's own executable run as Node; it ends what a killed app leaves behind.
+  const project = join(folders.root, 'project');
+  const fake = installFake(project);
+  writeFileSync(join(folders.config, 'config.json'), JSON.stringify({ start: { opencode: { path: fake } } }), {
+    mode: 0o600,
+  });
+  const started = await run(process.execPath, [cli, 'start', 'opencode', '--dir', project, '--json'], { env });
+  const server = seen((JSON.parse(started.stdout) as { pid: number }).pid);
+  const guard = marked(mark).find(({ argv }) => argv.some((word) => word.endsWith('/guard.js')));
+  expect(guard?.argv[0]).toBe(join(folder, 'rollcall'));
+  expect(guard?.argv.at(-1)).toBe(join(folder, 'resources/app.asar.unpacked/out/guard.js'));
+  app.process().kill('SIGKILL');
+  await eventually(() => expect(server === null || lives(server)).toBe(false), 60_000);
   const alone = await run(process.execPath, [cli, 'list', '--json'], { env });
   expect(JSON.parse(alone.stdout)).toMatchObject({ version: 1, hosts: [{ state: 'connected' }] });
   await eventually(() => expect(marked(mark)).toEqual([]), 20_000);

@@ -1,0 +1,127 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Claim, type ClaimRequest, claimWriter } from './claim-writer.ts';
+import { connectControl } from './client.ts';
+import { FakeCore } from './fake-core.testing.ts';
+import { type ControlServer, serveControl } from './server.ts';
+import { acquireWriter, type Holder, type WriterLock } from './writer-lock.ts';
+
+let root: string;
+let request: ClaimRequest;
+let server: ControlServer | null;
+let locks: WriterLock[];
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'rollcall-claim-'));
+  mkdirSync(join(root, 'run'), { mode: 0o700 });
+  request = {
+    writerLock: join(root, 'writer.lock'),
+    controlSocket: join(root, 'run', 'control.sock'),
+    runtimeDir: join(root, 'run'),
+    version: '0.1.0',
+    patienceMs: 1000,
+    commandPatienceMs: 4000,
+  };
+  server = null;
+  locks = [];
+});
+afterEach(async () => {
+  await server?.close();
+  for (const lock of locks) await lock.release();
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function held(holder: Holder): Promise<WriterLock> {
+  const lock = await acquireWriter(request.writerLock, {
+    holder,
+    version: '0.1.0',
+    socketPath: request.controlSocket,
+  });
+  locks.push(lock);
+  return lock;
+}
+
+/** What a guard serves: it lets go when it is asked to, after `workMs`. */
+async function guard(lock: WriterLock, workMs: number): Promise<void> {
+  server = await serveControl({
+    core: new FakeCore(),
+    socketPath: request.controlSocket,
+    version: '0.1.0',
+    onShow: () => {
+      throw new Error('The Rollcall app does not run; its guard looks after its servers. Start the app.');
+    },
+    onYield: async () => {
+      await new Promise((done) => setTimeout(done, workMs));
+      server?.stopListening();
+      await lock.release();
+    },
+  });
+}
+
+function taken(claim: Claim): void {
+  if (!claim.first) throw new Error(claim.message);
+  locks.push(claim.lock);
+  expect(claim.lock.holder).toBe('app');
+}
+
+describe('an app that starts', () => {
+  test('asks a guard to let go and takes the lock as soon as it has', async () => {
+    await guard(await held('guard'), 500);
+    taken(await claimWriter(request));
+  });
+
+  test('of two that ask one guard, one takes the lock, and neither is left without an answer', async () => {
+    await guard(await held('guard'), 200);
+    const claims = await Promise.all([claimWriter(request), claimWriter(request)]);
+    expect(claims.filter(({ first }) => first)).toHaveLength(1);
+    for (const claim of claims) if (claim.first) locks.push(claim.lock);
+  });
+
+  test('says who holds the lock when a guard does not let go', async () => {
+    await held('guard');
+    const claim = await claimWriter(request);
+    expect(claim).toMatchObject({ first: false, exitCode: 1 });
+    expect(claim.first ? '' : claim.message).toContain("Rollcall's guard");
+  });
+
+  test('waits longer for a command, which may be starting a server', async () => {
+    const lock = await held('cli');
+    setTimeout(() => void lock.release(), 2000);
+    taken(await claimWriter(request));
+  });
+
+  test('is not starved by a row of commands', async () => {
+    let over = false;
+    const row = (async () => {
+      while (!over) {
+        // As the command does: it tries again every 200 ms while somebody else holds it.
+        const lock = await held('cli').catch(() => null);
+        await new Promise((done) => setTimeout(done, lock === null ? 200 : 100));
+        await lock?.release();
+        if (lock !== null) await new Promise((done) => setTimeout(done, 200));
+      }
+    })();
+    taken(await claimWriter(request));
+    over = true;
+    await row;
+  });
+});
+
+test('a guard has no window to show, and says so; an app yields to nobody', async () => {
+  await guard(await held('guard'), 0);
+  const client = await connectControl(request.controlSocket, 2000, { version: '0.1.0' });
+  await expect(client.show(null)).rejects.toThrow('its guard looks after its servers');
+  client.close();
+  await server?.close();
+  server = await serveControl({
+    core: new FakeCore(),
+    socketPath: request.controlSocket,
+    version: '0.1.0',
+    onShow: () => undefined,
+  });
+  const app = await connectControl(request.controlSocket, 2000, { version: '0.1.0' });
+  await expect(app.yield()).rejects.toThrow('yields to nobody');
+  app.close();
+});

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { faultsOf, type Troubles } from './faults.ts';
+
+const NONE: Troubles = { look: null, audit: null, records: null, aside: null, guard: null };
+
+test('a guard that does not run says how much a crash would leave behind, and why it does not run', () => {
+  const of = (unguarded: number) => faultsOf({ ...NONE, guard: { why: 'It ended with code 1.', unguarded } })[0];
+  expect(of(2)).toMatchObject({
+    title: 'The guard does not run',
+    detail: 'If Rollcall crashed now, 2 local servers would be left behind. It ended with code 1.',
+    level: 'fault',
+    act: 'start-guard',
+  });
+  expect(of(1)?.detail).toContain('1 local server would be left behind');
+  expect(of(0)?.detail).toContain('servers that you start would be left behind');
+  expect(faultsOf(NONE)).toEqual([]);
+});
