@@ -1,10 +1,12 @@
 /** The guard with real processes: what is left of an app that was killed, and who looks after it. */
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { isAlive } from '../supervisor/processes.testing.ts';
 import { bundlePrograms, type Programs } from './bundles.testing.ts';
+import { GuardKeeper } from './keeper.ts';
 import { Scene, type SceneOptions } from './scene.testing.ts';
 
 let folder: string;
@@ -179,7 +181,7 @@ describe('the guard goes away', () => {
     process.kill(app.guard, 'SIGKILL');
     await scene.until('another guard watches', () => scene.audit().some(({ text }) => text.includes('runs again')));
     expect(isAlive(app.guard)).toBe(false);
-    expect(zombiesOf(app.pid)).toEqual([]);
+    await scene.until('it is collected', () => zombiesOf(app.pid).length === 0);
     const [name] = scene.records();
     process.kill(app.pid, 'SIGSTOP');
     // The new guard knows it although the disk does not: it was handed the whole state.
@@ -198,7 +200,7 @@ describe('the guard goes away', () => {
       return guards.length === 1 && guards[0] !== app.guard;
     });
     expect(isAlive(app.guard)).toBe(false);
-    expect(zombiesOf(app.pid)).toEqual([]);
+    await scene.until('it is collected', () => zombiesOf(app.pid).length === 0);
     expect(scene.audit().map(({ text }) => text)).toContainEqual(expect.stringContaining('did not answer within 1 s'));
     expect(await app.quit()).toBe(0);
     await everybodyIsGone();
@@ -378,14 +380,22 @@ describe('the guard itself', () => {
   test('two guards of one run: one does the work, the other finds it done', async () => {
     open();
     const app = await scene.app();
-    await scene.server();
-    const first = app.guard;
-    process.kill(first, 'SIGSTOP');
-    await scene.until('it is replaced', () => scene.guards().some((pid) => pid !== first));
-    expect(zombiesOf(app.pid)).toEqual([]);
+    const server = await scene.server();
     await app.crash();
+    process.kill(app.guard, 'SIGKILL');
+    await everybodyIsGone();
+    const runId = randomUUID();
+    const keepers = [1, 2].map(
+      () => new GuardKeeper({ command: scene.guardCommand(), paths: scene.paths, runId, version: '0.0.0-test' }),
+    );
+    for (const keeper of keepers) keeper.open({ changed: () => undefined, note: () => undefined });
+    for (const keeper of keepers) expect(await keeper.startNow()).toBeNull();
+    expect(scene.guards()).toHaveLength(2);
+    await Promise.all(keepers.map((keeper) => keeper.farewell('end-servers')));
+    await scene.until('the server is gone', () => !isAlive(server));
     await everybodyIsGone();
     expect(scene.audit().filter(({ event }) => event === 'stopped')).toHaveLength(1);
+    expect(scene.log()).toContain('it was done before');
   });
 });
 

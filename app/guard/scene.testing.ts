@@ -9,6 +9,7 @@ import { type AuditLine, readAudit } from '../supervisor/audit.ts';
 import { type Fake, installFake } from '../supervisor/fake-opencode.testing.ts';
 import { isAlive, Started, waitUntil } from '../supervisor/processes.testing.ts';
 import type { Programs } from './bundles.testing.ts';
+import { type GuardCommand, guardCommand } from './command.ts';
 import { GRACE_VARIABLE } from './take-over.ts';
 
 export interface SceneOptions {
@@ -108,6 +109,11 @@ export class Scene {
       };
     }
     throw new Error('the app ended before it was ready');
+  }
+
+  /** How a guard of this scene is started. */
+  guardCommand(): GuardCommand {
+    return guardCommand(this.#programs.out, this.#env);
   }
 
   /** A command, as a person types it. */
