@@ -27,16 +27,30 @@ function workingWay() {
 }
 
 /**
+ * The command that runs `node script ...words` in a namespace of its own, with the environment it needs; null where none
+ * can be had. Namespaces nest: each part of the tests gets one inside that of the whole run.
+ *
+ * @param {string} script
+ * @param {string[]} words
+ */
+export function privately(script, words = []) {
+  const way = workingWay();
+  if (way === null) return null;
+  return {
+    command: 'unshare',
+    args: [...way.flags, ...FIRST_PROCESS, process.execPath, script, ...words],
+    env: { ...process.env, [INSIDE]: way.name },
+  };
+}
+
+/**
  * Runs `node script` inside, with this terminal. Resolves with its exit code; null where no namespace can be had, and
  * then nothing was run.
  */
 export async function runInside(script) {
-  const way = workingWay();
-  if (way === null) return null;
-  const child = spawn('unshare', [...way.flags, ...FIRST_PROCESS, process.execPath, script], {
-    stdio: 'inherit',
-    env: { ...process.env, [INSIDE]: way.name },
-  });
+  const inside = privately(script);
+  if (inside === null) return null;
+  const child = spawn(inside.command, inside.args, { stdio: 'inherit', env: inside.env });
   // A terminal's Ctrl-C reaches everything by itself; a signal to this process alone has to be handed on.
   const handOn = (signal) => child.kill(signal);
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, handOn);
