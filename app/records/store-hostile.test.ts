@@ -148,7 +148,9 @@ test('records of every version: older ones are read, later ones are kept, nonsen
 });
 
 test('a valid record is read back as it was written, with every field that it has more', () => {
-  const extra = fc.dictionary(fc.stringMatching(/^x[a-z]{1,8}$/u), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 });
+  // JSON knows no -0, so what it would make of one is what is expected.
+  const value = fc.jsonValue({ maxDepth: 3 }).map((one): unknown => JSON.parse(JSON.stringify(one)));
+  const extra = fc.dictionary(fc.stringMatching(/^x[a-z]{1,8}$/u), value, { maxKeys: 4 });
   const date = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }).map((at) => at.toISOString());
   const change = fc.record({
     directory: fc.string({ unit: 'binary' }),
