@@ -125,10 +125,11 @@ for (const [name, theme, size, file] of wanted) {
     // Without a panel the window opens by itself.
     const app = await launch({ roll: scene.roll, bus: null, env: { ROLLCALL_THEME: theme } });
     try {
+      // The fixture is there once the window is.
+      const page = await windowOf(app);
       await app.evaluate((_electron, plan) => {
         Object.assign((globalThis as unknown as { fixture: Fixture }).fixture, { plan });
       }, picturePlan());
-      const page = await windowOf(app);
       await app.evaluate(
         ({ BrowserWindow }, { width, height }) => BrowserWindow.getAllWindows()[0]?.setContentSize(width, height),
         SIZES[size],
