@@ -144,7 +144,7 @@ export function step(life: Life, event: LifeEvent, policy: RestartPolicy, now: n
     case 'due':
       if (life.state !== 'lost' && life.state !== 'failed') return stays;
       return {
-        life: into('planned', { readySince: null, attempt: event.by === 'person' ? 0 : life.attempt }),
+        life: into('planned', { readySince: null, attempt: event.by === 'person' ? 0 : life.attempt, why: life.why }),
         act: 'restart',
       };
   }

@@ -35,6 +35,8 @@ interface Entry {
   known: Known | null;
   /** When it went away, in milliseconds since the epoch. */
   endedAt: number | null;
+  /** When it is started again, in milliseconds since the epoch: worked out once, so that it reads the same each time. */
+  retryAt: number | null;
   /** How our direct child ended, once it has. */
   childExit: ExitStatus | null;
 }
@@ -57,7 +59,13 @@ export class Lives {
 
   /** A start is about to write its record. `attempt` counts automatic restarts in a row; 0 for a person's start. */
   plan(nonce: string, attempt: number): void {
-    this.#entries.set(nonce, { life: planned(this.#now(), attempt), known: null, endedAt: null, childExit: null });
+    this.#entries.set(nonce, {
+      life: planned(this.#now(), attempt),
+      known: null,
+      endedAt: null,
+      retryAt: null,
+      childExit: null,
+    });
   }
 
   /** Tells what happened; the answer is what is to be done about it. Nothing is known of an unknown nonce. */
@@ -80,6 +88,9 @@ export class Lives {
     const event = told.type === 'exited' ? { ...told, status: told.status ?? exitOfChild(entry) } : told;
     const { life, act } = step(entry.life, event, this.#policy(), this.#now());
     if (isOver(life.state) && !isOver(entry.life.state)) entry.endedAt ??= Date.now();
+    if (life.retryAt !== entry.life.retryAt) {
+      entry.retryAt = life.retryAt === null ? null : Date.now() + Math.round(life.retryAt - this.#now());
+    }
     entry.life = life;
     return act;
   }
@@ -163,17 +174,16 @@ export class Lives {
   #adopt(record: ServerRecord): Entry {
     // Version 1 did not write down when it became ready, only where it listens.
     const life = adopted(this.#now(), record.readyAt !== null || record.listening !== null, record.attempt);
-    const entry: Entry = { life, known: null, endedAt: null, childExit: null };
+    const entry: Entry = { life, known: null, endedAt: null, retryAt: null, childExit: null };
     this.#entries.set(record.nonce, entry);
     return entry;
   }
 
   /** What went away and is not settled, as the roll shows it; the newest first. */
   ended(): Ended[] {
-    const now = this.#now();
     const { attempts } = this.#policy();
-    const entries = [...this.#entries].flatMap(([nonce, { life, known, endedAt }]): Ended[] => {
-      const { state, attempt, retryAt, why } = life;
+    const entries = [...this.#entries].flatMap(([nonce, { life, known, endedAt, retryAt }]): Ended[] => {
+      const { state, attempt, why } = life;
       if (known === null || endedAt === null) return [];
       if (state !== 'lost' && state !== 'failed' && state !== 'planned') return [];
       const { record, label, host, ref } = known;
@@ -190,7 +200,7 @@ export class Lives {
           endedAt: new Date(endedAt).toISOString(),
           attempt,
           attempts,
-          retryAt: retryAt === null ? null : new Date(Date.now() + retryAt - now).toISOString(),
+          retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),
           logPath: record.logPath,
         },
       ];
