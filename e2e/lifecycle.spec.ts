@@ -288,8 +288,8 @@ test('E13 a package that is missing ends the start with exit code 1 and its name
   await eventually(() => expect(marked(mark)).toEqual([]));
 });
 
-/** Holds the writer's lock as a `rollcall` command does, for as long as it lives. */
+/** Holds the writer's lock as an app that hangs does, for as long as it lives. */
 function startHolder(state: string, mark: string): ReturnType<typeof startMarked> {
-  const script = `printf '{"holder":"cli","pid":%d,"since":"2026-11-30T08:00:00.000Z","version":"0"}\\n' $$ >&9; echo locked; exec sleep 600`;
+  const script = `printf '{"holder":"app","pid":%d,"since":"2026-11-30T08:00:00.000Z","version":"0"}\\n' $$ >&9; echo locked; exec sleep 600`;
   return startMarked(mark, ['bash', '-c', `exec 9<>"$0"; flock -n 9 || exit 9; ${script}`, join(state, 'writer.lock')]);
 }

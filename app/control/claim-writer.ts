@@ -11,7 +11,7 @@ import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock
 /** How long the guard, or an app that is just ending, may keep the lock before we give up; milliseconds. */
 const PATIENCE_MS = 15_000;
 /** A command may be starting a server, which takes as long as that does. */
-const COMMAND_PATIENCE_MS = 120_000;
+const COMMAND_PATIENCE_MS = 90_000;
 /** Shorter than a command waits between two attempts, so that a row of commands does not keep an app from starting. */
 const RETRY_MS = 50;
 const SHOW_LIMIT_MS = 5_000;
@@ -47,6 +47,7 @@ export async function claimWriter(request: ClaimRequest): Promise<Claim> {
   const since = performance.now();
   const patience = request.patienceMs ?? PATIENCE_MS;
   let askAgainAt = 0;
+  let said = false;
   for (;;) {
     const held = await tryLock(request);
     if (!(held instanceof WriterHeld)) return { first: true, lock: held };
@@ -59,6 +60,11 @@ export async function claimWriter(request: ClaimRequest): Promise<Claim> {
       if (shown !== null)
         return { first: false, exitCode: 0, message: `Rollcall already runs, PID ${shown}. Its window is shown.` };
       askAgainAt = performance.now() + SHOW_AGAIN_MS;
+    }
+    if (held.holder === 'cli' && !said) {
+      said = true;
+      const who = `${holderLabel(held.holder)}${held.pid === null ? '' : `, PID ${held.pid},`}`;
+      console.error(`rollcall: ${who} is at work. Rollcall starts when it has finished.`);
     }
     const limit =
       held.holder === 'cli' ? Math.max(patience, request.commandPatienceMs ?? COMMAND_PATIENCE_MS) : patience;
