@@ -23,6 +23,7 @@ import { settle } from './settle.ts';
 import { Stage } from './stage.ts';
 import { Strangers } from './strangers.ts';
 import { Watch } from './watch.ts';
+import { withoutApp } from './without-app.ts';
 
 /** Few numbers, so that they come round by themselves in every run. */
 const PID_MAX = 2000;
@@ -116,10 +117,11 @@ try {
   for (let number = 1; performance.now() < until && watch.violations.length === 0; number += 1) {
     await act(number);
     if (performance.now() > rest && until - performance.now() > 10_000) {
-      await settle(parts);
+      if ((await settle(parts)) !== null) await withoutApp(parts);
       rest = performance.now() + REST_EVERY_S * 1000;
     }
   }
+  if ((await settle(parts)) !== null) await withoutApp(parts);
   await finish({ ...parts, fresh });
 } catch (error) {
   watch.violated('the run itself failed', wordsOf(error));

@@ -45,7 +45,7 @@ export function report({ options, counts, watch, strangers, stage, ledger, secon
     table([
       ['started', reuse.started],
       ['on a PID that somebody had just had', reuse.onChosenPid],
-      ['of these within one tick', reuse.sameTick],
+      ['of these within one tick', reuse.sameTick + watch.sameTick.size],
       ['PIDs not free in time', reuse.tooLate],
       ['PIDs given to a thread', reuse.threads],
     ]),

@@ -1,6 +1,6 @@
 /** Where everything happens: folders on a small file system of their own, apps, commands, and connections to them. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { appendFileSync, chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Paths, resolvePaths } from '../app/config/paths.ts';
@@ -217,6 +217,11 @@ export class Stage {
     const calls = 'kill,tkill,tgkill,pidfd_send_signal,pidfd_open,rt_sigqueueinfo,rt_tgsigqueueinfo';
     const options = ['-DDD', '-f', '-qq', '-ttt', '--seccomp-bpf', '--decode-fds=pidfd', '-e', 'signal=none'];
     return ['strace', ...options, '-e', `trace=${calls}`, '-o', file, '--'];
+  }
+
+  /** The end of what the guards have said. */
+  guardLog(): string {
+    return existsSync(this.paths.guardLog) ? readFileSync(this.paths.guardLog, 'utf8').slice(-1500) : '(no log)';
   }
 
   /** Everything of this run; what is mounted goes with the namespace. */

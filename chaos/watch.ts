@@ -47,6 +47,7 @@ export class Watch {
   /** Signals by kind, as the audit announces them. */
   readonly intents = new Map<string, number>();
   readonly events = new Map<string, number>();
+  readonly sameTick = new Set<string>();
   /** Equal PID and ticks for a stranger and somebody before it: only the stranger itself can tell then. */
   ambiguous = 0;
 
@@ -66,6 +67,7 @@ export class Watch {
   poll(): void {
     this.#ledger.scan();
     this.records.poll(this.audit.lines.length);
+    this.#countEqualTicks();
     for (const { being, what } of this.#strangers.felt()) {
       this.violated('a stranger was signalled', `${being.role} ${being.pid} (${being.label}) felt ${what}`);
     }
@@ -76,6 +78,18 @@ export class Watch {
     }
     this.#badSeen = this.audit.bad.length;
     if (this.#strangers.trouble !== null) this.violated('the run itself failed', this.#strangers.trouble);
+  }
+
+  /** Strangers that cannot be told from a recorded process by PID and start: only the kernel's pidfd ids differ. */
+  #countEqualTicks(): void {
+    for (const { record } of this.records.read()) {
+      for (const ref of [record?.spawned, record?.server]) {
+        if (ref == null) continue;
+        const { pid, startTime } = ref.identity;
+        const being = this.#ledger.who(pid, startTime.replace(/^linux:/u, ''));
+        if (being?.role === 'stranger') this.sameTick.add(`${pid}:${startTime}`);
+      }
+    }
   }
 
   /** What only the end can tell. */
