@@ -59,7 +59,7 @@ export class Strangers {
     this.#logs = logs;
     this.#child = spawn(PYTHON, ['-u', script], {
       stdio: ['pipe', 'pipe', 'inherit'],
-      env: { PATH: '/usr/bin:/bin', CHAOS_LOGS: logs, CHAOS_DOOMED: doomed },
+      env: { PATH: '/usr/bin:/bin', CHAOS_LOGS: logs, CHAOS_DOOMED: doomed, PYTHONDONTWRITEBYTECODE: '1' },
     });
     this.#child.once('exit', (code, signal) => {
       this.trouble = `the spawner of strangers ended (${signal ?? code})`;

@@ -73,7 +73,9 @@ export async function judgeRecords(
     const { record } = file;
     const ref = refOfRecord(record);
     const starting = record.state !== 'bound';
-    if (pendingNonces.has(record.nonce) || (starting && (await host.verify(record.writer)).verdict === 'same')) {
+    // A start of our own that is not among them is over, however it ended: its record counts like any other.
+    const elsewhere = starting && record.writer.identity.pid !== process.pid;
+    if (pendingNonces.has(record.nonce) || (elsewhere && (await host.verify(record.writer)).verdict === 'same')) {
       pending.push(record);
       continue;
     }

@@ -60,6 +60,8 @@ export class Observatory {
   /** A fresh look, judged. */
   async see(): Promise<Sight> {
     const { store, memory, host } = this.#options;
+    // Before the files are read: a start that ends meanwhile counts as under way for this one look.
+    const pending = new Set(this.#options.pending);
     const files = store.list();
     const recorded = files.flatMap(({ record }) => {
       const ref = record === null ? null : refOfRecord(record);
@@ -67,7 +69,7 @@ export class Observatory {
     });
     this.#include = [...new Set([...recorded, ...memory.ownerPids()])];
     const look = await this.look();
-    const records = await judgeRecords(files, host, this.#options.pending);
+    const records = await judgeRecords(files, host, pending);
     return this.#judge(look, performance.now(), records, files);
   }
 

@@ -12,6 +12,8 @@ import type { Audit } from './audit.ts';
 import { type LostDependencies, rebuildLost } from './lost-records.ts';
 import { refOf } from './members.ts';
 
+type RecordOnDisk = Extract<RecordFile, { readonly problem: null }>;
+
 export interface Reconciled {
   /** Entries of the files that were moved aside, for this run's list of records. */
   readonly moved: readonly RecordEntry[];
@@ -34,7 +36,7 @@ export async function reconcile(deps: ReconcileDependencies, look: () => Promise
   try {
     await restoreHanded(handed, store, audit, host, self);
     const seen = await look();
-    await bindCutOffStarts(store.list(), store, audit, seen, host, self);
+    await bindCutOffStarts(store.list(), seen, deps);
     await rebuildLost(seen, deps);
     return { moved, trouble: store.trouble() };
   } catch (error) {
@@ -73,23 +75,33 @@ function setAsideCorrupt(
   return moved;
 }
 
+/** Starts that nobody is at any more, though their record never came to say who listens. */
+export function cutOffStarts(files: readonly RecordFile[], pending: ReadonlySet<string>): RecordOnDisk[] {
+  return files.filter(
+    (file): file is RecordOnDisk =>
+      file.record !== null && file.record.state !== 'bound' && !pending.has(file.record.nonce),
+  );
+}
+
 /**
  * A start that was cut off between spawn and record: the process that carries its nonce is bound, if there is one.
- * A live writer means that the start is still under way in another process, which the writer's lock rules out.
+ * Another writer that lives means that the start is still under way there, which the writer's lock rules out; one of
+ * our own that is not pending has failed without being able to end what it had started.
+ *
+ * @throws WriteFailed when a record cannot be written
  */
-async function bindCutOffStarts(
+export async function bindCutOffStarts(
   files: readonly RecordFile[],
-  store: RecordStore,
-  audit: Audit,
   look: Look,
-  host: Host,
-  by: string,
+  { store, audit, host, pending, self: by }: Omit<LostDependencies, 'logsDir'>,
 ): Promise<void> {
-  for (const { record } of files) {
-    if (record === null || record.state === 'bound') continue;
-    if ((await host.verify(record.writer)).verdict === 'same') continue;
+  for (const { path, sha256, record } of cutOffStarts(files, pending)) {
+    const elsewhere = record.writer.identity.pid !== process.pid;
+    if (elsewhere && (await host.verify(record.writer)).verdict === 'same') continue;
     const carrier = carrierOf(record, look);
     if (carrier === null || (await host.verify(refOf(carrier))).verdict !== 'same') continue;
+    // Ended or written anew since it was read: then that stands.
+    if (store.read(path)?.sha256 !== sha256) continue;
     const listening = look.listening.find(({ pid }) => pid === carrier.pid) ?? null;
     await store.write({
       ...record,

@@ -24,7 +24,7 @@ import type { Memory } from './memory.ts';
 import { News } from './news.ts';
 import { isUndecided, Observatory, type Sight } from './observatory.ts';
 import { Outdated } from './outdated.ts';
-import { reconcile } from './reconcile.ts';
+import { bindCutOffStarts, cutOffStarts, reconcile } from './reconcile.ts';
 import type { SettingsSource } from './settings.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { afterwardsOf, supervisedOf } from './supervised.ts';
@@ -236,6 +236,12 @@ export class Supervisor implements LocalCore {
     if (!this.#follows) return;
     this.#parts.guard?.feed(this.supervised());
     if (missing.length > 0 && !this.#closing) this.#asides.run('records', this.#acts.settleMissing(missing, sight));
+    if (!this.#closing && cutOffStarts(sight.files, this.#pending).length > 0) {
+      this.#asides.run(
+        'records',
+        bindCutOffStarts(sight.files, sight.look, { ...this.#parts, pending: this.#pending }),
+      );
+    }
     this.#news.leaked(sight.servers);
     this.#watch();
     if (!this.#closing) this.#asides.run('owners', this.#acts.endOwnerless(sight));
