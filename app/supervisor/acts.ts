@@ -1,6 +1,7 @@
 /** Commands and what follows from them. Everything that starts or ends a process passes through here. */
 
 import type { ExitStatus } from '../hosts/host.ts';
+import { refOfRecord } from '../records/judge.ts';
 import type { Command, CommandResult } from '../roll/commands.ts';
 import type { ReapResult } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
@@ -8,6 +9,7 @@ import { type ActParts, serverById } from './act-parts.ts';
 import type { Actor, QuitReport } from './core.ts';
 import type { EndResult } from './ender.ts';
 import { ActFailed, done, failed } from './failure.ts';
+import { isOver } from './lifecycle.ts';
 import { settleMissing } from './missing-records.ts';
 import type { Sight } from './observatory.ts';
 import { type Consent, type ReapDependencies, reap, summary } from './reaper.ts';
@@ -15,6 +17,7 @@ import { clearRecord, setKeepRunning } from './record-acts.ts';
 import { Recovery } from './recovery.ts';
 import type { JudgedServer } from './roster.ts';
 import { Starts } from './start-acts.ts';
+import { supervisedOf } from './supervised.ts';
 import { leakedTargets, serverTarget, type Target, targetById } from './targets.ts';
 
 /** Rows that were ended in this run, so that a second reap of one is a quiet no-op. */
@@ -252,8 +255,14 @@ export class Acts {
       const done = this.#quitInOrder(stopServers, until);
       const report = await Promise.race([done, timeIsUp]);
       if (report !== 'late') return report;
-      const failed = this.#stoppable().map(({ row }) => `${rowName(row)} did not end in time`);
-      return { stopped: 0, leftRunning: this.#supervised().length - failed.length, failed };
+      const stoppable = stopServers ? this.#stoppable() : [];
+      const late = stoppable.filter(({ record }) => !this.#isOver(record?.record.nonce));
+      const failed = late.map(({ row }) => `${rowName(row)} did not end in time`);
+      return {
+        stopped: stoppable.length - late.length,
+        leftRunning: this.#supervised().length - stoppable.length,
+        failed: [...failed, ...(stopServers ? await this.#unreached() : [])],
+      };
     } finally {
       clearTimeout(late);
       this.#abort.abort();
@@ -266,18 +275,61 @@ export class Acts {
     await Promise.allSettled(this.#ending.values());
     if (!stopServers) return { stopped: 0, leftRunning: this.#supervised().length, failed: [] };
     // With no fresh look the last one serves: every identity is proved again before its signal in any case.
-    await this.#parts.freshSight().catch(() => undefined);
+    const sight = await this.#parts.freshSight().catch(() => null);
+    if (sight !== null) await this.#restoreBeforeQuit(sight);
     const targets = this.#stoppable().map(serverTarget);
     const leftRunning = this.#supervised().length - targets.length;
-    if (targets.length === 0) return { stopped: 0, leftRunning, failed: [] };
+    const unreached = await this.#unreached();
+    if (targets.length === 0) return { stopped: 0, leftRunning, failed: unreached };
     const budgetMs = Math.max(0, until - performance.now()) * QUIT_SHARE;
     const consent = { by: this.#parts.self, confirmed: true, force: true, budgetMs };
     const results = await reap(targets, consent, this.#dependencies(), 'stop');
     return {
       stopped: results.filter(({ outcome }) => outcome === 'gone').length,
       leftRunning,
-      failed: results.filter(({ outcome }) => outcome !== 'gone').map(({ message }) => message),
+      failed: [...results.filter(({ outcome }) => outcome !== 'gone').map(({ message }) => message), ...unreached],
     };
+  }
+
+  /** One whose record was torn or deleted since the last look has no row, and a quit must not pass it over. */
+  async #restoreBeforeQuit(sight: Sight): Promise<void> {
+    const live = new Set(sight.records.live.map(({ record }) => record.nonce));
+    const missing = this.#parts.lives.running().filter(({ record }) => !live.has(record.nonce));
+    if (missing.length === 0) return;
+    try {
+      await settleMissing(
+        missing.map(({ record }) => record.nonce),
+        sight,
+        this.#parts,
+      );
+      await this.#parts.freshSight();
+    } catch (error) {
+      // It is told as one that was not stopped.
+      this.#parts.trouble(error);
+    }
+  }
+
+  /** Servers of ours that live, are not kept and have no row by which they could be ended: a sentence for each. */
+  async #unreached(): Promise<string[]> {
+    const { lives, store, host, lastSight, pending } = this.#parts;
+    const left: string[] = [];
+    for (const nonce of pending) {
+      const record = store.read(store.pathOf(nonce))?.record ?? null;
+      if (record?.keepRunning === false) left.push(`the start of ${record.kind} in ${record.directory} was cut off`);
+    }
+    for (const { id, record, label } of supervisedOf(lastSight(), lives, store)) {
+      const ref = refOfRecord(record);
+      if (id !== null || record.keepRunning || ref === null || pending.has(record.nonce)) continue;
+      const { verdict } = await host.verify(ref);
+      if (verdict === 'gone' || verdict === 'zombie' || verdict === 'reused') continue;
+      left.push(`${label}, PID ${ref.identity.pid}, was not stopped: no look shows it as a server of ours`);
+    }
+    return left;
+  }
+
+  #isOver(nonce: string | undefined): boolean {
+    const state = nonce === undefined ? null : this.#parts.lives.state(nonce);
+    return state === null || isOver(state);
   }
 
   #supervised(): JudgedServer[] {

@@ -52,7 +52,11 @@ export class Starts {
     return this.start({ ...command, owner, attempt: 0, replaces: null }, by);
   }
 
-  start(wish: StartWish, by: string): Promise<CommandResult> {
+  /** @throws ActFailed when this process is quitting: nobody would see to what came of it */
+  async start(wish: StartWish, by: string): Promise<CommandResult> {
+    if (this.#abort.aborted) {
+      throw new ActFailed('quitting', `${wish.kind} was not started: Rollcall is quitting.`, 'Start it again.');
+    }
     const directory = canonical(wish.directory);
     const key = [wish.kind, directory, wish.port ?? '', wish.owner?.ref.identity.pid ?? ''].join('\n');
     const running = this.#running.get(key);

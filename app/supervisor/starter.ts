@@ -202,6 +202,9 @@ async function spawn(
   nonce: string,
 ): Promise<Spawned> {
   deps.progress(`starting ${order.kind.name}`);
+  if (deps.abort.aborted) {
+    throw new ActFailed('quitting', `${order.kind.name} was not started: Rollcall is quitting.`, 'Start it again.');
+  }
   try {
     return await deps.host.spawn({
       argv: plan.argv,
