@@ -53,8 +53,18 @@ describe('a life', () => {
   });
 
   test('one that an ending could not end is unresponsive, not stopped', () => {
-    const life = told(adopted(0, true, 0), [{ type: 'ending' }, { type: 'stayed', why: 'PID 7 is left' }]);
+    const stayed: LifeEvent = { type: 'stayed', why: 'PID 7 is left', signalled: true };
+    const life = told(adopted(0, true, 0), [{ type: 'ending' }, stayed]);
     expect(life).toMatchObject({ state: 'unresponsive', why: 'PID 7 is left' });
+  });
+
+  test('one that was stopped and took longer than anybody waited is not started again when it goes', () => {
+    const stayed: LifeEvent = { type: 'stayed', why: 'PID 7 is left', signalled: true };
+    const life = told(adopted(0, true, 0), [{ type: 'ending' }, stayed, { type: 'answered' }]);
+    expect(step(life, crash, POLICY, 9)).toMatchObject({ life: { state: 'stopped', retryAt: null }, act: 'sweep' });
+    // An ending that refused has asked nothing of it.
+    const refused = told(adopted(0, true, 0), [{ type: 'ending' }, { ...stayed, signalled: false }]);
+    expect(step(refused, crash, POLICY, 9)).toMatchObject({ life: { state: 'lost', attempt: 1 } });
   });
 
   test('a start that a person asked for fails at once; one of our own is tried again, unless that is of no use', () => {
@@ -120,7 +130,7 @@ const anyEvent: fc.Arbitrary<LifeEvent> = fc.oneof(
     { type: 'due', by: 'policy' },
   ),
   fc.record({ type: fc.constant('silent' as const), why: fc.string() }),
-  fc.record({ type: fc.constant('stayed' as const), why: fc.string() }),
+  fc.record({ type: fc.constant('stayed' as const), why: fc.string(), signalled: fc.boolean() }),
   fc.record({ type: fc.constant('start-failed' as const), why: fc.string(), final: fc.boolean() }),
   fc.record({
     type: fc.constant('exited' as const),

@@ -7,7 +7,7 @@
  *   ready         its verified listener answers
  *   unresponsive  it verifies `same` and does not answer, or an ending could not end it (never a reason to restart)
  *   stopping      an ending is under way
- *   stopped       an ending proved it gone
+ *   stopped       an ending proved it gone, or it went later than an ending would wait for
  *   failed        a start did not become ready, or restarts are given up
  *   lost          it went away and nobody here asked it to; restarted when its time comes, if the policy says so
  *
@@ -26,6 +26,8 @@ export interface Life {
   readonly attempt: number;
   /** When a lost one is started again; null when nobody does so by itself. */
   readonly retryAt: number | null;
+  /** An ending has signalled it and could not see it end: when it goes at last, it goes as it was asked to. */
+  readonly asked: boolean;
   /** What led to this state, as a clause: "it was ended by SIGKILL". Null where the state says it all. */
   readonly why: string | null;
 }
@@ -37,8 +39,8 @@ export type LifeEvent =
   | { readonly type: 'silent'; readonly why: string }
   | { readonly type: 'ending' }
   | { readonly type: 'ended' }
-  /** An ending could not end it, or refused to. */
-  | { readonly type: 'stayed'; readonly why: string }
+  /** An ending could not end it, or refused to; `signalled` when it tried. */
+  | { readonly type: 'stayed'; readonly why: string; readonly signalled: boolean }
   /** A start did not become ready. `final` when another try could not go better (a port in use, no program). */
   | { readonly type: 'start-failed'; readonly why: string; readonly final: boolean }
   /** Its process is gone; `status` says how it ended where that is known. */
@@ -95,7 +97,7 @@ function isCrash(status: ExitStatus | null): boolean {
 
 /** The life of a start that is about to be made. */
 export function planned(now: number, attempt: number): Life {
-  return { state: 'planned', since: now, readySince: null, attempt, retryAt: null, why: null };
+  return { state: 'planned', since: now, readySince: null, attempt, retryAt: null, asked: false, why: null };
 }
 
 /**
@@ -103,7 +105,7 @@ export function planned(now: number, attempt: number): Life {
  * so it is not starting but does not answer yet.
  */
 export function adopted(now: number, ready: boolean, attempt: number): Life {
-  const life = { since: now, attempt, retryAt: null };
+  const life = { since: now, attempt, retryAt: null, asked: false };
   return ready
     ? { ...life, state: 'ready', readySince: now, why: null }
     : { ...life, state: 'unresponsive', readySince: null, why: 'its start was cut off before it answered' };
@@ -133,7 +135,8 @@ export function step(life: Life, event: LifeEvent, policy: RestartPolicy, now: n
     case 'ended':
       return life.state === 'stopping' ? { life: into('stopped'), act: 'none' } : stays;
     case 'stayed':
-      return life.state === 'stopping' ? { life: into('unresponsive', { why: event.why }), act: 'none' } : stays;
+      if (life.state !== 'stopping') return stays;
+      return { life: into('unresponsive', { why: event.why, asked: life.asked || event.signalled }), act: 'none' };
     case 'start-failed':
       if (life.state !== 'planned' && life.state !== 'starting') return stays;
       // A person who asked for it has the answer before them; only a restart of our own is tried again.
@@ -159,6 +162,8 @@ function exited(
 ): Step {
   // The start itself watches for this until it is ready, and an ending expects it.
   if (life.state !== 'ready' && life.state !== 'unresponsive') return { life, act: 'none' };
+  // Nobody is to start again what somebody has ended, however late it went.
+  if (life.asked) return { life: into('stopped', { why: exitWords(status) }), act: 'sweep' };
   const stable = life.readySince !== null && now - life.readySince >= STABLE_MS;
   const lost = into('lost', { why: exitWords(status), attempt: stable ? 0 : life.attempt });
   if (!isCrash(status) || policy.when === 'never') return { life: lost, act: 'sweep' };

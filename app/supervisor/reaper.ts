@@ -54,7 +54,7 @@ export async function reap(
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, target] = next;
       const result = await endOne(target, consent, deps, (phase) => task.row(index, phase), act).catch(
-        (error: unknown) => failedResult(target, error, consent, deps),
+        (error: unknown) => failedResult(target, error, consent, deps, act),
       );
       task.row(index, result.outcome, result.outcome);
       results[index] = result;
@@ -100,8 +100,10 @@ function refusal(
   verdict: ReapResult['verdict'],
   by: string,
   deps: ReapDependencies,
+  act: Task['act'] = 'reap',
 ): ReapResult {
-  const result = resultOf(target, { outcome: 'refused', verdict, message: `${target.label} was not reaped. ${why}` });
+  const word = act === 'reap' ? 'reaped' : 'stopped';
+  const result = resultOf(target, { outcome: 'refused', verdict, message: `${target.label} was not ${word}. ${why}` });
   deps.audit.note({
     event: 'refused',
     by,
@@ -115,9 +117,15 @@ function refusal(
 }
 
 /** One target that could not be dealt with takes nothing away from the others. */
-function failedResult(target: Target, error: unknown, consent: Consent, deps: ReapDependencies): ReapResult {
+function failedResult(
+  target: Target,
+  error: unknown,
+  consent: Consent,
+  deps: ReapDependencies,
+  act: Task['act'],
+): ReapResult {
   const { message } = failureOf(error);
-  return refusal(target, message, 'unknown', consent.by, deps);
+  return refusal(target, message, 'unknown', consent.by, deps, act);
 }
 
 /**
@@ -183,7 +191,7 @@ function begin(
   })
     .then((result) => settle(target, result, consent, deps, act))
     .catch((error: unknown) => {
-      if (nonce !== null) deps.lives.note(nonce, { type: 'stayed', why: failureOf(error).message });
+      if (nonce !== null) deps.lives.note(nonce, { type: 'stayed', why: failureOf(error).message, signalled: true });
       throw error;
     })
     .finally(() => deps.ending.delete(target.id));
@@ -204,7 +212,10 @@ function settle(
   if (record !== null) {
     const { nonce } = record.record;
     const gone = result.outcome === 'gone' || result.outcome === 'came-back';
-    deps.lives.note(nonce, gone ? { type: 'ended' } : { type: 'stayed', why: result.message });
+    deps.lives.note(
+      nonce,
+      gone ? { type: 'ended' } : { type: 'stayed', why: result.message, signalled: result.signals.length > 0 },
+    );
     try {
       if (gone) deps.store.remove(nonce);
     } catch (error) {

@@ -58,19 +58,22 @@ export class Recovery {
     if (lives.note(nonce, { type: 'exited', status }) !== 'sweep' || known === null) return;
     const why = lives.life(nonce)?.why ?? exitWords(status);
     const { pid } = known.ref.identity;
+    const asked = lives.state(nonce) === 'stopped';
+    const how = asked ? 'has ended at last, as it was asked to' : 'ended unexpectedly';
     audit.note({
-      event: 'exited',
+      event: asked ? 'stopped' : 'exited',
       by: this.#parts.self,
       host: known.host,
       pid,
       identity: known.ref.identity,
       subject: known.label,
-      text: `${known.label}, PID ${pid}, ended unexpectedly: ${why}`,
+      text: `${known.label}, PID ${pid}, ${how}: ${why}`,
     });
     const sweep = this.#sweep(known).finally(() => this.#sweeps.delete(sweep));
     this.#sweeps.set(sweep, pid);
     await sweep;
-    this.#schedule(nonce);
+    if (asked) this.#settle(nonce);
+    else this.#schedule(nonce);
   }
 
   /** Starts one that went away again, now: its time has come, or a person asked. */
