@@ -166,6 +166,13 @@ test('the socket of a dead holder is replaced; one that answers, and what is no 
   expect(statSync(socketPath).size).toBe(5);
 });
 
+test('a runtime folder that cannot be made is told as such, by the one error that its users expect', async () => {
+  writeFileSync(join(folder, 'run'), 'in the way');
+  socketPath = join(folder, 'run', 'rollcall', 'control.sock');
+  await expect(serve()).rejects.toThrow(ControlUnavailable);
+  await expect(serve()).rejects.toThrow(/cannot be used: .*(?:ENOTDIR|EEXIST)/u);
+});
+
 test('a folder that others may enter, or that is a link, is used by neither end', async () => {
   mkdirSync(join(folder, 'run'), { mode: 0o755 });
   await expect(serve()).rejects.toThrow('others may enter it (mode 755)');

@@ -43,9 +43,15 @@ export interface ControlServer {
  */
 export async function serveControl(options: ServeControl): Promise<ControlServer> {
   const { socketPath } = options;
-  if (process.platform !== 'win32') mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 });
-  checkSocketPlace(socketPath);
-  await removeStale(socketPath);
+  try {
+    if (process.platform !== 'win32') mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 });
+    checkSocketPlace(socketPath);
+    await removeStale(socketPath);
+  } catch (error) {
+    if (error instanceof ControlUnavailable || !(error instanceof Error && 'code' in error)) throw error;
+    // The session's end takes the runtime folder away, and only the system can make it again.
+    throw new ControlUnavailable(socketPath, `${dirname(socketPath)} cannot be used: ${error.message}.`);
+  }
   const rolls = new RollFrames(options.core);
   const connections = new Set<Connection>();
   let lastActiveAt = performance.now();

@@ -58,6 +58,21 @@ describe('the app is SIGKILLed', () => {
     );
   });
 
+  test('and the session’s end has taken the runtime folder away: the guard does its work all the same', async () => {
+    open();
+    const app = await scene.app();
+    const ends = await scene.server();
+    app.child.kill('SIGSTOP');
+    const runtime = join(scene.root, 'run');
+    rmSync(runtime, { recursive: true });
+    // Nor can it be made again by this user.
+    writeFileSync(runtime, '');
+    await app.crash();
+    await scene.until('the server is gone', () => !isAlive(ends));
+    await everybodyIsGone();
+    expect(scene.records()).toEqual([]);
+  });
+
   test('A16 what is kept running lives on, and so does everything where the settings say so', async () => {
     open();
     const app = await scene.app();
