@@ -191,6 +191,25 @@ describe('a guard that does not work', () => {
     });
   });
 
+  test('and is to be started again later is started for the farewell, when there is work for it', async () => {
+    const flag = join(root, 'flag');
+    keepScript(`if (!fs.existsSync(${JSON.stringify(flag)})) process.exit(1);`, {
+      ...BUDGETS,
+      ackMs: 5000,
+      firstBackoffMs: 60_000,
+      longestBackoffMs: 60_000,
+      farewellMs: 10_000,
+    });
+    keeper.feed(SERVERS);
+    await waitUntil('it is waited with', () => keeper.trouble !== null && keeper.pid === null);
+    writeFileSync(flag, '');
+    await keeper.farewell('watch-owners');
+    expect(told().slice(-2)).toMatchObject([
+      { message: { type: 'state', servers: [{ path: '/records/x.json' }] } },
+      { message: { type: 'farewell', afterwards: 'watch-owners' } },
+    ]);
+  });
+
   test('slow to answer, but within its time, is left alone', async () => {
     keepScript("if (m.type !== 'hello') { setTimeout(() => say({ type: 'ack', seq: m.seq }), 150); return; }");
     await waitUntil('it watches', () => keeper.watching);

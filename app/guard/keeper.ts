@@ -139,11 +139,19 @@ export class GuardKeeper implements GuardPort {
 
   async farewell(afterwards: Afterwards): Promise<void> {
     if (this.#leaving) return;
+    const until = performance.now() + this.#budgets.farewellMs;
+    // One that was lost a moment ago has a successor to come, and there is work for it.
+    if (afterwards !== 'nothing' && this.#running === null) {
+      const starting = this.startNow();
+      while (!this.watching && this.#running !== null && performance.now() < until) {
+        await this.#change(until - performance.now());
+      }
+      if (this.#running === null) await starting;
+    }
     this.#leaving = true;
     if (this.#retry !== null) clearTimeout(this.#retry);
     const running = this.#running;
     if (running === null) return;
-    const until = performance.now() + this.#budgets.farewellMs;
     const seq = running.greeted ? this.#send(running, { type: 'farewell', afterwards }) : 0;
     const heard = (): boolean => running.over || (seq > 0 && running.acked >= seq && afterwards !== 'nothing');
     while (seq > 0 && !heard() && performance.now() < until) await this.#change(until - performance.now());
@@ -343,6 +351,8 @@ export class GuardKeeper implements GuardPort {
       this.#trouble = why;
       this.#listener.changed();
     }
+    // A start that a person asked for may have failed beside the one that was due.
+    if (this.#retry !== null) clearTimeout(this.#retry);
     this.#retry = setTimeout(() => this.#start(), wait);
     this.#retry.unref();
     this.#tell();

@@ -153,6 +153,13 @@ export class Supervisor implements LocalCore {
   /** Reconciles (as a writer), takes the first look, and in `app` mode starts the loop. */
   async open(): Promise<void> {
     const { mode, audit, paths, self, guard } = this.#parts;
+    // First of all: the guard that has yielded to this app is gone, and the first look takes its time.
+    if (mode === 'app') {
+      guard?.open({
+        changed: () => this.#publish(),
+        note: (text) => audit.note({ event: 'guard', by: self, subject: 'guard', text }),
+      });
+    }
     if (mode !== 'read') {
       const parts = { ...this.#parts, logsDir: paths.logsDir, pending: this.#pending };
       const { moved, trouble } = await reconcile(parts, () => this.#observatory.look());
@@ -160,12 +167,6 @@ export class Supervisor implements LocalCore {
       this.#recordsTrouble = trouble;
     }
     await this.refresh();
-    if (mode === 'app') {
-      guard?.open({
-        changed: () => this.#publish(),
-        note: (text) => audit.note({ event: 'guard', by: self, subject: 'guard', text }),
-      });
-    }
     if (this.#follows) {
       // Looking for programs may ask the login shell, which takes as long as the person's profile does.
       this.#asides.run('programs', this.#findStartable());
