@@ -1,5 +1,5 @@
 /** The app crashes and nobody comes: its guard must end what nobody owns any more, and then go. */
-import { isAbsence } from './actions/servers.ts';
+import { ask, isAbsence } from './actions/servers.ts';
 import { pause, SIGKILL } from './chaos.ts';
 import type { Being } from './ledger.ts';
 import { lives } from './proc.ts';
@@ -8,12 +8,22 @@ import type { SettleParts } from './settle.ts';
 /** The grace, the endings one after the other, and the guard's own end; milliseconds. */
 const GUARD_MS = 45_000;
 
+const LOOKS = 10;
+
 /** Call it when there is order. */
 export async function withoutApp({ chaos, watch }: SettleParts): Promise<void> {
   const { stage, ledger, strangers } = chaos;
-  const doomed = await idleAndUnowned({ chaos, watch });
+  const directory = stage.moods.folders['plain'] ?? '/';
+  await ask(chaos, { command: 'start', kind: 'opencode', directory, port: null, forPid: null, keepRunning: false });
+  let doomed: Being[] | null = [];
+  // Whether one is busy is not known from its first moment.
+  for (let look = 0; look < LOOKS && doomed?.length === 0; look += 1) {
+    await pause(500);
+    ledger.scan();
+    doomed = await idleAndUnowned({ chaos, watch });
+  }
   const [app] = ledger.living('app');
-  if (doomed === null || app === undefined) return;
+  if (doomed === null || doomed.length === 0 || app === undefined) return;
   await strangers.strike(app, SIGKILL, { label: 'took the PID of an app' });
   const until = performance.now() + GUARD_MS;
   let left: readonly Being[] = doomed;
