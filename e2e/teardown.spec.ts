@@ -4,8 +4,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ElectronApplication } from '@playwright/test';
-import { type Folders, whenServing } from './support/app.ts';
-import { eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';
+import { type Folders, spawnApp, whenServing } from './support/app.ts';
+import { ended, eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';
 import { opencodeEnv } from './support/servers.ts';
 import { expect, test } from './support/test.ts';
 
@@ -71,3 +71,22 @@ for (const [way, go] of WAYS) {
     }, 20_000);
   });
 }
+
+test('a goodbye that comes while the app starts is kept: it does not come up, and ends in order', async ({
+  folders,
+  mark,
+  bus,
+}) => {
+  // At several moments of the start, since each has its own way out.
+  for (const afterMs of [50, 150, 300, 500]) {
+    const { child } = await spawnApp({ folders, mark, bus });
+    const exit = ended(child);
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    child.kill('SIGTERM');
+    const how = await exit;
+    // Before its first line runs there is nobody to listen, and the signal ends it as it ends anybody.
+    expect([0, null]).toContain(how.code);
+    if (how.code === null) expect(how.signal).toBe('SIGTERM');
+    await eventually(() => expect(marked(mark)).toEqual([]));
+  }
+});

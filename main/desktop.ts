@@ -9,8 +9,9 @@ import type { Show } from '../app/roll/channels.ts';
 import type { Command } from '../app/roll/commands.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import { serveScheme, WINDOW_URL } from './app-scheme.ts';
+import type { Goodbyes } from './goodbyes.ts';
 import { comesFrom, registerRequests } from './ipc.ts';
-import { Lifecycle, type QuitCause } from './lifecycle.ts';
+import { Lifecycle } from './lifecycle.ts';
 import { reapNotice } from './notices.ts';
 import { Notifications } from './notifications.ts';
 import { copyServerUrl, openServerUrl } from './open.ts';
@@ -30,6 +31,8 @@ export interface DesktopParts {
   readonly version: string;
   /** Folder of the bundles: preload, renderer, icons. */
   readonly out: string;
+  /** Whatever asked the app to go since its first line. */
+  readonly goodbyes: Goodbyes;
   /** Open the window at once, whatever the tray. */
   readonly showWindow: boolean;
   /** How long news are gathered into one notification, in milliseconds. */
@@ -189,7 +192,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     exit: (code) => app.exit(code),
     say: (text) => process.stdout.write(`${text}\n`),
   });
-  leaveBy((cause) => void life.quit(cause));
+  parts.goodbyes.handTo((cause) => void life.quit(cause));
 
   const setTray = (present: boolean): void => {
     if (life.leaving) return;
@@ -210,21 +213,4 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   if (trayHost.present) setTray(true);
   if (!trayHost.present || parts.showWindow) window.show(null);
   notifications.rollChanged(core.roll);
-}
-
-/** Every way in which the system or a person can ask the app to go. */
-function leaveBy(quit: (cause: QuitCause) => void): void {
-  app.on('before-quit', (event) => {
-    // The orderly quit is asynchronous, and ends in `app.exit`, which does not come by here.
-    event.preventDefault();
-    quit('person');
-  });
-  // Without a listener Electron quits with its last window; the icon stays.
-  app.on('window-all-closed', () => undefined);
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => quit('system'));
-  powerMonitor.on('shutdown', (event?: { preventDefault(): void }) => {
-    // Asks the system for the moment that the orderly quit takes.
-    event?.preventDefault();
-    quit('system');
-  });
 }

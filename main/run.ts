@@ -9,6 +9,7 @@ import type { LocalCore } from '../app/supervisor/core.ts';
 import { declareScheme } from './app-scheme.ts';
 import { judgeChromiumLock } from './chromium-lock.ts';
 import { openDesktop } from './desktop.ts';
+import { Goodbyes } from './goodbyes.ts';
 
 export interface AppParts {
   /** Opens the supervisor of this process; it owns the lock from then on and releases it when it closes. */
@@ -26,6 +27,7 @@ const THEMES = ['light', 'dark', 'system'] as const;
  * @throws whatever keeps it from starting, one sentence for the person in `message`
  */
 export async function runApp(parts: AppParts): Promise<void> {
+  const goodbyes = new Goodbyes();
   const paths = resolvePaths({
     env: process.env,
     platform: process.platform,
@@ -48,11 +50,12 @@ export async function runApp(parts: AppParts): Promise<void> {
     app.exit(claim.exitCode);
     return;
   }
+  goodbyes.hold();
   if (claim.lock.warning !== null) console.error(`rollcall: ${claim.lock.warning}`);
   const left = judgeChromiumLock(paths.userData, hostname());
   if (left !== null) console.error(`rollcall: ${left}`);
 
   await app.whenReady();
   const core = await parts.openCore({ paths, lock: claim.lock, version });
-  await openDesktop({ core, paths, version, out: parts.out, showWindow: process.argv.includes('--show') });
+  await openDesktop({ core, goodbyes, paths, version, out: parts.out, showWindow: process.argv.includes('--show') });
 }
