@@ -1,6 +1,6 @@
 /** The ways in which the app itself goes, with a real server that is to stop, one that is to stay, and both counted. */
 import { execFile } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ElectronApplication } from '@playwright/test';
@@ -77,16 +77,13 @@ test('a goodbye that comes while the app starts is kept: it does not come up, an
   mark,
   bus,
 }) => {
-  // At several moments of the start, since each has its own way out.
-  for (const afterMs of [50, 150, 300, 500]) {
-    const { child } = await spawnApp({ folders, mark, bus });
-    const exit = ended(child);
-    await new Promise((resolve) => setTimeout(resolve, afterMs));
-    child.kill('SIGTERM');
-    const how = await exit;
-    // Before its first line runs there is nobody to listen, and the signal ends it as it ends anybody.
-    expect([0, null]).toContain(how.code);
-    if (how.code === null) expect(how.signal).toBe('SIGTERM');
-    await eventually(() => expect(marked(mark)).toEqual([]));
-  }
+  const { child, output } = await spawnApp({ folders, mark, bus });
+  const exit = ended(child);
+  // It holds the writer's lock and has neither core nor desktop yet.
+  const lock = join(folders.state, 'writer.lock');
+  await eventually(() => expect(readFileSync(lock, 'utf8')).toContain(`"pid":${child.pid}`), 30_000, 2);
+  child.kill('SIGTERM');
+  expect(await exit).toEqual({ code: 0, signal: null });
+  expect(output()).toContain('Rollcall has quit');
+  await eventually(() => expect(marked(mark)).toEqual([]));
 });

@@ -27,11 +27,16 @@ export interface SettingsOptions {
   readonly follow: boolean;
 }
 
+/** Between two looks for a shell that a search under way has started, in milliseconds. */
+const ASKING_MS = 20;
+
 class FileSettings implements SettingsSource {
   #loaded: Loaded;
   readonly #developmentBin: string | null;
   readonly #listeners: (() => void)[] = [];
   readonly #stop: () => void;
+  /** Searches for programs under way. */
+  readonly #asking = new Set<Promise<unknown>>();
 
   constructor(file: string, options: SettingsOptions) {
     this.#developmentBin = options.developmentBin;
@@ -61,6 +66,12 @@ class FileSettings implements SettingsSource {
   }
 
   startable(env: Readonly<Record<string, string | undefined>>): Promise<Roll['startable']> {
+    const asking = this.#startable(env).finally(() => this.#asking.delete(asking));
+    this.#asking.add(asking);
+    return asking;
+  }
+
+  #startable(env: Readonly<Record<string, string | undefined>>): Promise<Roll['startable']> {
     return Promise.all(
       startableKinds(this.config.kinds, this.#start).map(async ({ name, locate }) => {
         const found = (await locate?.(env)) ?? {
@@ -81,6 +92,15 @@ class FileSettings implements SettingsSource {
 
   async close(): Promise<void> {
     this.#stop();
+    // One that has only begun to look may still come to ask a shell.
+    let settled = false;
+    const over = Promise.allSettled([...this.#asking]).then(() => {
+      settled = true;
+    });
+    do {
+      await endLoginShells();
+      await Promise.race([over, new Promise((resolve) => setTimeout(resolve, ASKING_MS))]);
+    } while (!settled);
     await endLoginShells();
   }
 }
