@@ -276,7 +276,7 @@ export class Acts {
     if (!stopServers) return { stopped: 0, leftRunning: this.#supervised().length, failed: [] };
     // With no fresh look the last one serves: every identity is proved again before its signal in any case.
     const sight = await this.#parts.freshSight().catch(() => null);
-    if (sight !== null) await this.#restoreBeforeQuit(sight);
+    if (sight !== null) await this.#seeToMissing(sight);
     const targets = this.#stoppable().map(serverTarget);
     const leftRunning = this.#supervised().length - targets.length;
     const unreached = await this.#unreached();
@@ -291,16 +291,18 @@ export class Acts {
     };
   }
 
-  /** One whose record was torn or deleted since the last look has no row, and a quit must not pass it over. */
-  async #restoreBeforeQuit(sight: Sight): Promise<void> {
+  /**
+   * What has no row any more is not passed over: one whose record was torn or deleted since the last look is written down
+   * again, and of one that has just crashed the rest is ended.
+   */
+  async #seeToMissing(sight: Sight): Promise<void> {
     const live = new Set(sight.records.live.map(({ record }) => record.nonce));
     const missing = this.#parts.lives.running().filter(({ record }) => !live.has(record.nonce));
     if (missing.length === 0) return;
     try {
-      await settleMissing(
+      await this.settleMissing(
         missing.map(({ record }) => record.nonce),
         sight,
-        this.#parts,
       );
       await this.#parts.freshSight();
     } catch (error) {

@@ -115,15 +115,16 @@ class Ending {
     const blocker = verdicts[at];
     const blocked = this.#target.roots[at];
     if (blocker !== undefined && blocked !== undefined) return this.#refused(blocked, blocker);
+    const first = await this.#look();
+    this.#before = new Set(candidatesOf(first).map(({ identity }) => identityKey(identity)));
+    // Also for one that has gone in the meantime: what carries its mark may have stayed.
+    await this.#extend(first, true);
     if (this.#members.all.length === 0) {
       const verdict = verdicts.at(-1)?.verdict ?? 'gone';
       const message = `${label} was already gone; nothing was signalled.${await this.#portSentence()}`;
       return { outcome: 'gone', verdict, signals: [], message, freedBytes: 0 };
     }
 
-    const first = await this.#look();
-    this.#before = new Set(candidatesOf(first).map(({ identity }) => identityKey(identity)));
-    await this.#extend(first, true);
     const snapshot = this.#members.all.map(({ info }) => info);
     // Before anything is asked of the server: one that ends by a request would be started again, too.
     await this.#endNow('respawner');

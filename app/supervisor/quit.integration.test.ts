@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, unlinkSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
+import { recognise } from '../servers/recognise.ts';
 import { readAudit } from './audit.ts';
 import { type Fake, installFake } from './fake-opencode.testing.ts';
 import { isAlive, livingIn, Started, waitUntil } from './processes.testing.ts';
@@ -25,9 +27,10 @@ afterEach(async () => {
 });
 
 /** Looks come so rarely that none is taken by itself. */
-async function open(fake: Fake = {}): Promise<void> {
+async function open(fake: Fake = {}, looker?: Looker): Promise<void> {
   const start = { opencode: { path: join(folder, 'opencode'), env: { FAKE: JSON.stringify(fake) } } };
-  world = await openWorld({ config: { leak: { graceSeconds: 0 }, look: { intervalSeconds: 60 }, start } });
+  const config = { leak: { graceSeconds: 0 }, look: { intervalSeconds: 60 }, start };
+  world = await openWorld({ config, ...(looker === undefined ? {} : { looker }) });
 }
 
 const begin = () =>
@@ -57,6 +60,36 @@ test('E3 a quit in the middle of a restart: the new server is not started any mo
   expect(events('planned')).toHaveLength(1);
   expect(livingIn(folder)).toEqual([]);
   expect(records()).toEqual([]);
+});
+
+test('A7 a server that crashes as the quit begins takes its helper with it', async () => {
+  await open({ helper: true, tool: true });
+  const { pid } = await startOne();
+  await world.core.run({ command: 'look' }, 'window');
+  const helpers = livingIn(folder).filter((each) => each !== pid);
+  expect(helpers.length).toBeGreaterThanOrEqual(3);
+  process.kill(pid, 'SIGKILL');
+  expect(await world.core.close(true, 10_000)).toMatchObject({ failed: [] });
+  expect(helpers.filter(isAlive)).toEqual([]);
+});
+
+test('A7 a server that crashes between the last look of the quit and its ending takes its helper with it', async () => {
+  let afterLook: () => void = () => undefined;
+  const looker = inlineLooker(recognise);
+  await open(
+    { helper: true, tool: true },
+    { ...looker, look: (...asked) => looker.look(...asked).finally(() => afterLook()) },
+  );
+  const { pid } = await startOne();
+  await world.core.run({ command: 'look' }, 'window');
+  const helpers = livingIn(folder).filter((each) => each !== pid);
+  expect(helpers.length).toBeGreaterThanOrEqual(3);
+  afterLook = () => {
+    afterLook = () => undefined;
+    process.kill(pid, 'SIGKILL');
+  };
+  expect(await world.core.close(true, 10_000)).toMatchObject({ failed: [] });
+  expect(helpers.filter(isAlive)).toEqual([]);
 });
 
 test('C23 a record that was deleted since the last look does not save its server from a quit', async () => {
