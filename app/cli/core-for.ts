@@ -12,6 +12,8 @@ import type { CoreHandle } from './io.ts';
 const CONNECT_MS = 5000;
 /** How often the lock is tried while somebody else holds it, in milliseconds. */
 const RETRY_MS = 200;
+/** How long a start that was interrupted may take to be given up, in milliseconds. */
+const GIVE_UP_MS = 10_000;
 
 export interface CoreSource {
   readonly controlSocket: string;
@@ -123,7 +125,7 @@ async function leave(core: LocalCore, lock: WriterLock, source: CoreSource): Pro
   let startGuard: Awaited<ReturnType<CoreSource['prepareGuard']>> | null = null;
   try {
     if (bound.length > 0) startGuard = await source.prepareGuard();
-    await core.close(false, 0);
+    await core.close(false, GIVE_UP_MS);
   } finally {
     await lock.release();
   }

@@ -24,6 +24,8 @@ export interface Io {
   readonly cwd: string;
   /** Aborted when nobody reads standard output any more, or on Ctrl-C once a verb listens for it. */
   readonly ended: AbortSignal;
+  /** From now on Ctrl-C, a hangup or SIGTERM aborts `ended` instead of ending the process; the second one ends it. */
+  listenForInterrupt(): void;
 }
 
 /** A core to work with, wherever its supervisor lives. */

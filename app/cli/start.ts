@@ -22,7 +22,20 @@ export const start: Verb = async ({ io, open }, args) => {
   const handle = await open('act');
   try {
     if (!json) io.say(`Starting ${printable(kind)} in ${printable(shortenPath(directory, io.home))}.`);
-    const result = await handle.core.run(command, 'cli');
+    // A start that is cut off would leave a server that no process looks after.
+    io.listenForInterrupt();
+    const running = handle.core.run(command, 'cli');
+    const result = await Promise.race([running, interrupted(io.ended)]);
+    if (result === 'interrupted') {
+      // Nobody asks for the answer any more.
+      running.catch(() => undefined);
+      io.say(
+        handle.origin === 'app'
+          ? 'Interrupted. Whoever is in charge goes on with the start; rollcall list shows what came of it.'
+          : 'Interrupted. The start is given up, and what it started is ended.',
+      );
+      return FAILED;
+    }
     if (!result.ok) {
       io.say(failureText(result.failure));
       if (json)
@@ -40,3 +53,7 @@ export const start: Verb = async ({ io, open }, args) => {
     await handle.close();
   }
 };
+
+function interrupted(signal: AbortSignal): Promise<'interrupted'> {
+  return new Promise((done) => signal.addEventListener('abort', () => done('interrupted'), { once: true }));
+}

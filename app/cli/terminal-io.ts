@@ -14,9 +14,10 @@ export function terminalIo(listenForInterrupt: boolean): Io {
   });
   // Where messages cannot be read, there is nobody to tell.
   stderr.on('error', () => undefined);
-  if (listenForInterrupt) {
+  const listen = (): void => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => controller.abort());
-  }
+  };
+  if (listenForInterrupt) listen();
   return {
     out(text) {
       if (controller.signal.aborted || !stdout.writable) return Promise.resolve();
@@ -44,5 +45,6 @@ export function terminalIo(listenForInterrupt: boolean): Io {
     home: homedir(),
     cwd: process.cwd(),
     ended: controller.signal,
+    listenForInterrupt: listen,
   };
 }
