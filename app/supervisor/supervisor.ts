@@ -186,10 +186,12 @@ export class Supervisor implements LocalCore {
       return this.#looking;
     }
     // The one under way began before this call and may have missed what it is about.
-    this.#next ??= this.#looking.then(() => {
+    const again = (): Promise<void> => {
       this.#next = null;
       return this.refresh();
-    });
+    };
+    // Whatever went wrong in that one must not stand in the way of the next.
+    this.#next ??= this.#looking.then(again, again);
     return this.#next;
   }
 
