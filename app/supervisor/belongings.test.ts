@@ -1,59 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Look, ProcessInfo } from '../hosts/host.ts';
 import { belongingsOf } from './belongings.ts';
-
-const OBSERVER = { hostId: 'host', bootId: 'boot', pidNamespace: '1' };
-
-function process(pid: number, ticks: number, rest: Partial<ProcessInfo> = {}): ProcessInfo {
-  const startTime = `linux:${ticks}` as const;
-  return {
-    identity: { ...OBSERVER, pid, startTime, pidfdId: `${pid}-${ticks}` },
-    pid,
-    ppid: 1,
-    pgrp: pid,
-    session: pid,
-    tty: 0,
-    tpgid: -1,
-    state: 'S',
-    threads: 1,
-    startTime,
-    startedAt: ticks * 10,
-    ageMs: 0,
-    comm: 'opencode',
-    argv: ['opencode', 'serve'],
-    argvHash: 'a',
-    executable: null,
-    cwd: '/',
-    uid: 1000,
-    rssBytes: 0,
-    pssBytes: null,
-    cpuPercent: null,
-    ignoresHangup: false,
-    cgroup: null,
-    ownPidNamespace: '1',
-    marks: {},
-    ...rest,
-  };
-}
-
-function lookAt(...processes: readonly ProcessInfo[]): Look {
-  return {
-    observer: OBSERVER,
-    takenAt: 0,
-    tookMs: 0,
-    counted: processes.length,
-    processes: new Map(processes.map((info) => [info.pid, info])),
-    candidates: [],
-    listening: [],
-    clients: [],
-    outgoing: [],
-    unixSockets: [],
-    socketsReadable: true,
-    ownCgroupIsContainer: false,
-    reapers: [],
-    gaps: [],
-  };
-}
+import { lookAt, process } from './look.testing.ts';
 
 const marks = { OPENCODE_PID: '4711' };
 

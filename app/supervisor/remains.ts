@@ -1,9 +1,11 @@
 /**
- * What is left of a server of ours that has gone: what belonged to it when it was last seen and still is the same
+ * What is left of a server of ours that has gone, or never came to be one: what belonged to it when it was last seen and still is the same
  * process, and what carries its start's nonce. Pure.
  */
 import type { Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type StartTime } from '../identity/identity.ts';
+import { nonceOf } from '../records/judge.ts';
+import type { ServerGroup } from '../servers/group.ts';
 import { doubtAbout, groupsOf, markedPid, othersOf, ourselves } from './belongings.ts';
 import { meantToStay } from './meant-to-stay.ts';
 import { isFinished } from './members.ts';
@@ -12,7 +14,7 @@ import { ancestorsOf, startedNoEarlier, treeBelow } from './tree.ts';
 export interface RemainsInput {
   readonly look: Look;
   readonly nonce: string;
-  /** The process that did the work, which is gone. */
+  /** The process that did the work, or was to do it; it may be gone. */
   readonly server: ProcessIdentity;
   /** Everything that belonged to it when it was last seen. */
   readonly processes: readonly ProcessIdentity[];
@@ -27,9 +29,9 @@ export interface RemainsInput {
 export function remainsOf(input: RemainsInput): ProcessInfo[] {
   const { look, uid } = input;
   const recorded = new Set(input.processes.map(identityKey));
-  // The server's own wrappers are recognised like servers; they are not "others" here.
+  // Its own wrappers, and what they have started anew, are recognised like servers; they are not "others" here.
   const others = othersOf(
-    groupsOf(look).filter(({ pids }) => !pids.some((pid) => isRecorded(look.processes.get(pid), recorded))),
+    groupsOf(look).filter((group) => !isOwn(group, look, input.nonce, recorded)),
     null,
   );
   // A wrapper of ours is a child of ours, so only what we descend from is beyond doubt not part of it.
@@ -55,6 +57,17 @@ export function remainsOf(input: RemainsInput): ProcessInfo[] {
   );
   const all = [...seen, ...sure];
   return all.filter((info) => !all.some((other) => other.pid === info.ppid && startedNoEarlier(info, other)));
+}
+
+function isOwn(
+  { leader, pids, recognition }: ServerGroup,
+  look: Look,
+  nonce: string,
+  recorded: ReadonlySet<string>,
+): boolean {
+  const info = look.processes.get(leader);
+  if (info !== undefined && nonceOf(info, recognition.kind) === nonce) return true;
+  return pids.some((pid) => isRecorded(look.processes.get(pid), recorded));
 }
 
 function isRecorded(info: ProcessInfo | undefined, recorded: ReadonlySet<string>): boolean {

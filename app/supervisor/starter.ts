@@ -6,28 +6,24 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { remedyFor, WriteFailed } from '../config/atomic-write.ts';
-import { type Host, type Look, LookFailed, type ProcessInfo, type Spawned } from '../hosts/host.ts';
+import type { Host, Look, ProcessInfo, Spawned } from '../hosts/host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Server } from '../roll/schema.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
-import { type Audit, AuditUnwritable } from './audit.ts';
-import { type EndResult, endTree } from './ender.ts';
+import { endStart } from './abandon.ts';
+import type { Audit } from './audit.ts';
 import { serverEnvironment } from './environment.ts';
 import { ActFailed } from './failure.ts';
 import type { Lives } from './lives.ts';
 import { tail } from './logs.ts';
 import { refOf } from './members.ts';
 import { planHashOf, programFileOf } from './outdated.ts';
-import { carriersOf, portTaken, waitReady } from './readiness.ts';
+import { portTaken, waitReady } from './readiness.ts';
 
 const LOG_TAIL_BYTES = 4096;
-/** What a start that failed may take to be ended, in milliseconds. */
-const ABANDON_MS = 6000;
-const LOOK_ATTEMPTS = 4;
-const LOOK_AGAIN_MS = 500;
 
 export interface StartOrder {
   readonly kind: Kind;
@@ -222,32 +218,6 @@ async function spawn(
   }
 }
 
-/** A look may fail on a struggling machine, and without one what was started could not be ended. */
-async function lookPatiently(deps: StartDependencies, spawned: Spawned): Promise<Look> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await deps.look([spawned.ref.identity.pid]);
-    } catch (error) {
-      if (!(error instanceof LookFailed) || attempt === LOOK_ATTEMPTS) throw error;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-    }
-  }
-}
-
-/** Those of our own user that no other of them has started; the rest descends from them. */
-function topmost(carriers: readonly ProcessInfo[], uid: number | null): ProcessInfo[] {
-  return carriers.filter(
-    (info) => (uid === null || info.uid === uid) && !carriers.some(({ pid }) => pid === info.ppid),
-  );
-}
-
-/** Rule 4.16 forbids a signal whose intent cannot be written down. The record stays, so the next writer finds it. */
-function stillRuns(spawned: Spawned, problem: unknown): EndResult {
-  if (!(problem instanceof AuditUnwritable)) throw problem;
-  const message = `PID ${spawned.ref.identity.pid} still runs and was not signalled: ${problem.message}`;
-  return { outcome: 'survived', verdict: 'same', signals: [], message, freedBytes: 0 };
-}
-
 /** A start that failed leaves nothing behind: its processes are ended, its record goes, its log is kept. */
 async function abandon(
   order: StartOrder,
@@ -256,26 +226,8 @@ async function abandon(
   record: ServerRecord,
   error: unknown,
 ): Promise<unknown> {
-  const roots = topmost(carriersOf(await lookPatiently(deps, spawned), spawned, record), deps.uid);
   const subject = `${order.kind.name} in ${order.directory}`;
-  const ended =
-    roots.length === 0
-      ? null
-      : await endTree(
-          { label: subject, roots, kind: order.kind, endpoint: null, ports: [] },
-          {
-            host: deps.host,
-            look: deps.look,
-            audit: deps.audit,
-            by: deps.by,
-            uid: deps.uid,
-            // Giving up at a quit is exactly when this has to go through.
-            abort: null,
-            budgetMs: ABANDON_MS,
-            comeBackMs: 0,
-            progress: deps.progress,
-          },
-        ).catch((problem: unknown) => stillRuns(spawned, problem));
+  const ended = await endStart(deps, spawned, record, subject, order.kind);
   if (ended === null || ended.outcome === 'gone') deps.store.remove(record.nonce);
   const reason = error instanceof Error ? error.message : String(error);
   deps.audit.note({
