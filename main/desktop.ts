@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { app, dialog, ipcMain, powerMonitor, protocol, session } from 'electron';
 import type { Paths } from '../app/config/paths.ts';
 import { serveControl } from '../app/control/server.ts';
+import { ControlUnavailable } from '../app/control/socket-path.ts';
 import { RollSender } from '../app/roll/change.ts';
 import type { Show } from '../app/roll/channels.ts';
 import type { Command } from '../app/roll/commands.ts';
@@ -143,7 +144,17 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     }),
     report,
   );
-  const control = await serveControl({ core, socketPath: paths.controlSocket, version: parts.version, onShow: show });
+  // Without it commands look by themselves and cannot act; the app itself works all the same.
+  const control = await serveControl({
+    core,
+    socketPath: paths.controlSocket,
+    version: parts.version,
+    onShow: show,
+  }).catch((error: unknown) => {
+    if (!(error instanceof ControlUnavailable)) throw error;
+    complain('No rollcall command can reach the app.', error.message);
+    return null;
+  });
 
   const rollChanged = (): void => {
     tray.update(trayModel(core.roll));
@@ -184,7 +195,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     },
     close: async (deadlineMs) => {
       // It stops listening at once; a client that hangs on must not eat the time that the servers have.
-      const controlClosed = control.close().catch((error: unknown) => report(`control socket: ${reasonOf(error)}`));
+      const controlClosed = control?.close().catch((error: unknown) => report(`control socket: ${reasonOf(error)}`));
       const done = await core.close(core.roll.settings.stopLocalServers, deadlineMs);
       await controlClosed;
       return done;

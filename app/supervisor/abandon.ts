@@ -9,6 +9,8 @@ import type { StartDependencies } from './starter.ts';
 
 /** What a start that failed may take to be ended, in milliseconds. */
 const ABANDON_MS = 6000;
+/** Looks that may still find something that was started. */
+const SWEEPS = 4;
 const LOOK_ATTEMPTS = 4;
 const LOOK_AGAIN_MS = 500;
 
@@ -34,7 +36,10 @@ function stillRuns(spawned: Spawned, problem: unknown): EndResult {
   return { outcome: 'survived', verdict: 'unknown', signals: [], message, freedBytes: 0 };
 }
 
-/** Ends whatever the start has brought into being; null when nothing of it is left. */
+/**
+ * Ends whatever the start has brought into being, and looks again until there is nothing more: a wrapper may have started
+ * the server in the very moment in which it was ended, too late for the look before. Null when nothing was there.
+ */
 export async function endStart(
   deps: StartDependencies,
   spawned: Spawned,
@@ -42,26 +47,31 @@ export async function endStart(
   subject: string,
   kind: Kind,
 ): Promise<EndResult | null> {
+  const { identity } = spawned.ref;
+  let ended: EndResult | null = null;
   try {
-    const look = await lookPatiently(deps, spawned);
-    const { identity } = spawned.ref;
-    const roots = remainsOf({ look, nonce: record.nonce, server: identity, processes: [identity], uid: deps.uid });
-    if (roots.length === 0) return null;
-    return await endTree(
-      { label: subject, roots, kind, endpoint: null, ports: [] },
-      {
-        host: deps.host,
-        look: deps.look,
-        audit: deps.audit,
-        by: deps.by,
-        uid: deps.uid,
-        // Giving up at a quit is exactly when this has to go through.
-        abort: null,
-        budgetMs: ABANDON_MS,
-        comeBackMs: 0,
-        progress: deps.progress,
-      },
-    );
+    for (let round = 0; round < SWEEPS; round += 1) {
+      const look = await lookPatiently(deps, spawned);
+      const roots = remainsOf({ look, nonce: record.nonce, server: identity, processes: [identity], uid: deps.uid });
+      if (roots.length === 0) return ended;
+      ended = await endTree(
+        { label: subject, roots, kind, endpoint: null, ports: [] },
+        {
+          host: deps.host,
+          look: deps.look,
+          audit: deps.audit,
+          by: deps.by,
+          uid: deps.uid,
+          // Giving up at a quit is exactly when this has to go through.
+          abort: null,
+          budgetMs: ABANDON_MS,
+          comeBackMs: 0,
+          progress: deps.progress,
+        },
+      );
+      if (ended.outcome === 'survived') return ended;
+    }
+    return ended;
   } catch (problem) {
     return stillRuns(spawned, problem);
   }

@@ -10,9 +10,11 @@ import type { Actor, QuitReport } from './core.ts';
 import type { EndResult } from './ender.ts';
 import { ActFailed, done, failed } from './failure.ts';
 import { isOver } from './lifecycle.ts';
+import { rebuildLost } from './lost-records.ts';
 import { settleMissing } from './missing-records.ts';
 import type { Sight } from './observatory.ts';
 import { type Consent, type ReapDependencies, reap, summary } from './reaper.ts';
+import { bindCutOffStarts } from './reconcile.ts';
 import { clearRecord, setKeepRunning } from './record-acts.ts';
 import { Recovery } from './recovery.ts';
 import type { JudgedServer } from './roster.ts';
@@ -38,6 +40,7 @@ export class Acts {
   readonly #ownerless = new Map<string, number>();
   readonly #starts: Starts;
   readonly #recovery: Recovery;
+  #keeping: Promise<void> | null = null;
   /** Fires when this process is about to let go of the writer's lock: nothing is signalled after that. */
   readonly #abort = new AbortController();
   /** Fires at the beginning of quitting: a start that is not ready yet is given up. */
@@ -65,6 +68,29 @@ export class Acts {
     // The event of an exit may be on its way, and only that tells how it came.
     if (gone.length > 0) await new Promise((resolve) => setTimeout(resolve, EXIT_EVENT_MS));
     await Promise.all(gone.map((nonce) => this.exited(nonce, null)));
+  }
+
+  /**
+   * What a look asks of the records while this process is the writer: those of living servers that were harmed are
+   * written anew, starts that were cut off are bound, and a server that carries our nonce and has none gets its own.
+   *
+   * @throws WriteFailed and RecordStuck
+   */
+  keepRecords(missing: readonly string[], sight: Sight): Promise<void> {
+    // One that is not through yet judges by an older look; what this one has shown, the next shows again.
+    this.#keeping ??= this.#keepRecords(missing, sight).finally(() => {
+      this.#keeping = null;
+    });
+    return this.#keeping;
+  }
+
+  async #keepRecords(missing: readonly string[], sight: Sight): Promise<void> {
+    const { lives, pending, paths } = this.#parts;
+    await this.settleMissing(missing, sight);
+    await bindCutOffStarts(sight.files, sight.look, this.#parts);
+    // One with a life is being ended or swept after, or has just got its record back.
+    const known = new Set([...pending, ...lives.nonces()]);
+    await rebuildLost(sight.look, { ...this.#parts, logsDir: paths.logsDir, pending: known });
   }
 
   /** @throws ActFailed and what the store and the host throw */

@@ -1,5 +1,14 @@
 /** Work that nobody awaits. What goes wrong in it is kept for the person to see until the same work succeeds. */
-export type AsideWork = 'settings' | 'programs' | 'owners' | 'recovery' | 'records' | 'judging' | 'looking' | 'memory';
+export type AsideWork =
+  | 'settings'
+  | 'programs'
+  | 'owners'
+  | 'recovery'
+  | 'records'
+  | 'judging'
+  | 'looking'
+  | 'memory'
+  | 'showing';
 
 export class Asides {
   readonly #troubles = new Map<AsideWork, string>();
@@ -17,8 +26,13 @@ export class Asides {
   }
 
   failed(what: AsideWork, error: unknown): void {
-    this.#troubles.set(what, error instanceof Error ? error.message : String(error));
+    this.note(what, error);
     this.#onTrouble();
+  }
+
+  /** As `failed`, without calling anybody. */
+  note(what: AsideWork, error: unknown): void {
+    this.#troubles.set(what, error instanceof Error ? error.message : String(error));
   }
 
   /** The oldest trouble that still stands, in a sentence; null when there is none. */

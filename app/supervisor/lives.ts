@@ -120,6 +120,11 @@ export class Lives {
     if (this.#entries.delete(nonce)) this.#onChange();
   }
 
+  /** Nonces of every server that has a life, whatever its state. */
+  nonces(): Iterable<string> {
+    return this.#entries.keys();
+  }
+
   /** Everything known of servers that run, for what must not depend on the records alone. */
   running(): readonly Known[] {
     return [...this.#entries.values()].flatMap(({ life, known }) =>

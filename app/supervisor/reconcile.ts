@@ -76,7 +76,7 @@ function setAsideCorrupt(
 }
 
 /** Starts that nobody is at any more, though their record never came to say who listens. */
-export function cutOffStarts(files: readonly RecordFile[], pending: ReadonlySet<string>): RecordOnDisk[] {
+function cutOffStarts(files: readonly RecordFile[], pending: ReadonlySet<string>): RecordOnDisk[] {
   return files.filter(
     (file): file is RecordOnDisk =>
       file.record !== null && file.record.state !== 'bound' && !pending.has(file.record.nonce),

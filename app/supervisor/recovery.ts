@@ -206,10 +206,18 @@ export class Recovery {
       const endings = roots.map((root) => this.#end(root, known));
       for (const ending of await Promise.allSettled(endings)) {
         if (ending.status === 'rejected') this.#parts.trouble(ending.reason);
+        else if (ending.value.outcome !== 'gone') this.#tell(known, ending.value.message);
       }
     }
     // What the last look showed of them is over; a look that fails says so itself.
     await this.#parts.freshSight().catch(() => undefined);
+  }
+
+  /** Something of it stays; the row of a leftover, where it has a mark, shows it from now on. */
+  #tell({ label, host }: Known, text: string): void {
+    const { audit, self } = this.#parts;
+    audit.note({ event: 'stop-failed', by: self, host, subject: label, text });
+    this.#parts.trouble(new Error(text));
   }
 
   #end(root: ProcessInfo, { label }: Known): Promise<EndResult> {

@@ -79,6 +79,50 @@ async function writerOf(host: Host): Promise<ProcessRef> {
   return refOf(info);
 }
 
+/** What a start of a program says when it is not ready within little more than a second. */
+async function failureOfStart(program: string): Promise<unknown> {
+  const { host, close } = await hostOf(world);
+  try {
+    const kind = kindOf('opencode', [], { developmentBin: null, programs: {} });
+    if (kind === null) throw new Error('no such kind');
+    return await startServer(
+      {
+        kind: { ...kind, locate: async () => ({ found: true, program }) },
+        directory: folder,
+        port: null,
+        owner: null,
+        keepRunning: false,
+        attempt: 0,
+      },
+      {
+        host,
+        store: new RecordStore(world.paths.recordsDir, world.paths.setAsideDir),
+        audit: new Audit(world.paths.auditFile),
+        lives: new Lives(
+          () => ({ when: 'never', attempts: 1 }),
+          () => undefined,
+        ),
+        logsDir: world.paths.logsDir,
+        env: process.env,
+        writer: await writerOf(host),
+        look: (trees) => host.look({ customKinds: [], include: [], trees, ownPids: [process.pid] }),
+        uid: process.getuid?.() ?? null,
+        abort: new AbortController().signal,
+        by: 'cli',
+        progress: () => undefined,
+        pending: new Set(),
+        deadlineMs: 1200,
+        serverAt: () => null,
+      },
+    ).then(
+      () => null,
+      (error: unknown) => error,
+    );
+  } finally {
+    await close();
+  }
+}
+
 async function listen(port = 0): Promise<{ server: NetServer; port: number }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -157,46 +201,10 @@ describe('a start', () => {
 
   test('A24 that stays silent past its deadline fails with what its log says, and leaves nothing', async () => {
     await open({ silent: true });
-    const { host, close } = await hostOf(world);
-    const kind = kindOf('opencode', [], { developmentBin: null, programs: {} });
-    if (kind === null) throw new Error('no such kind');
     const talkative = join(folder, 'talkative');
     writeFileSync(talkative, '#!/bin/sh\necho "cannot reach the moon"\nexec sleep 300\n');
     chmodSync(talkative, 0o755);
-    const failure = await startServer(
-      {
-        kind: { ...kind, locate: async () => ({ found: true, program: talkative }) },
-        directory: folder,
-        port: null,
-        owner: null,
-        keepRunning: false,
-        attempt: 0,
-      },
-      {
-        host,
-        store: new RecordStore(world.paths.recordsDir, world.paths.setAsideDir),
-        audit: new Audit(world.paths.auditFile),
-        lives: new Lives(
-          () => ({ when: 'never', attempts: 1 }),
-          () => undefined,
-        ),
-        logsDir: world.paths.logsDir,
-        env: process.env,
-        writer: await writerOf(host),
-        look: (trees) => host.look({ customKinds: [], include: [], trees, ownPids: [process.pid] }),
-        uid: process.getuid?.() ?? null,
-        abort: new AbortController().signal,
-        by: 'cli',
-        progress: () => undefined,
-        pending: new Set(),
-        deadlineMs: 1200,
-        serverAt: () => null,
-      },
-    ).then(
-      () => null,
-      (error: unknown) => error,
-    );
-    await close();
+    const failure = await failureOfStart(talkative);
     expect(failure).toMatchObject({
       failure: {
         code: 'not-ready',
@@ -205,6 +213,17 @@ describe('a start', () => {
       },
     });
     expect(livingIn(folder)).toEqual([]);
+    expect(records()).toEqual([]);
+  });
+
+  test('behind a wrapper that starts the server in the moment in which it is ended leaves nothing of either', async () => {
+    await open();
+    const late = join(folder, 'late');
+    const server = `${JSON.stringify(join(folder, 'opencode'))} serve --port 0`;
+    writeFileSync(late, `#!/bin/bash\ntrap '${server} & exit 0' TERM\nwhile :; do sleep 0.05; done\n`);
+    chmodSync(late, 0o755);
+    expect(await failureOfStart(late)).toMatchObject({ failure: { code: 'not-ready' } });
+    await waitUntil('nothing is left', () => livingIn(folder).length === 0);
     expect(records()).toEqual([]);
   });
 

@@ -24,7 +24,7 @@ import type { Memory } from './memory.ts';
 import { News } from './news.ts';
 import { isUndecided, Observatory, type Sight } from './observatory.ts';
 import { Outdated } from './outdated.ts';
-import { bindCutOffStarts, cutOffStarts, reconcile } from './reconcile.ts';
+import { reconcile } from './reconcile.ts';
 import type { SettingsSource } from './settings.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { afterwardsOf, supervisedOf } from './supervised.ts';
@@ -238,13 +238,7 @@ export class Supervisor implements LocalCore {
     this.#publish();
     if (!this.#follows) return;
     this.#parts.guard?.feed(this.supervised());
-    if (missing.length > 0 && !this.#closing) this.#asides.run('records', this.#acts.settleMissing(missing, sight));
-    if (!this.#closing && cutOffStarts(sight.files, this.#pending).length > 0) {
-      this.#asides.run(
-        'records',
-        bindCutOffStarts(sight.files, sight.look, { ...this.#parts, pending: this.#pending }),
-      );
-    }
+    if (!this.#closing) this.#asides.run('records', this.#acts.keepRecords(missing, sight));
     this.#news.leaked(sight.servers);
     this.#watch();
     if (!this.#closing) this.#asides.run('owners', this.#acts.endOwnerless(sight));
@@ -370,7 +364,14 @@ export class Supervisor implements LocalCore {
   #publish(): void {
     if (this.#closed) return;
     this.#roll = this.#snapshot();
-    for (const listener of this.#listeners) listener(this.#roll);
+    for (const listener of this.#listeners) {
+      try {
+        listener(this.#roll);
+      } catch (error) {
+        // A face that fails is no failed look. It is told with the next roll: telling it now would only fail again.
+        this.#asides.note('showing', error);
+      }
+    }
   }
 
   async run(command: Command, by: Actor): Promise<CommandResult> {
