@@ -6,8 +6,12 @@ import { runApp } from './run.ts';
 /** @param out absolute folder of the bundles */
 export function start(out: string): Promise<void> {
   return runApp({
-    openCore: async ({ paths, lock, version }) =>
-      openLocalCore({ paths, lock, guard: await createKeeper({ paths, out, version, env: process.env }) }),
+    startGuard: async ({ paths, version }) => {
+      const keeper = await createKeeper({ paths, out, version, env: process.env });
+      keeper.begin();
+      return keeper;
+    },
+    openCore: openLocalCore,
     out,
   });
 }

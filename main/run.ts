@@ -6,14 +6,21 @@ import { type Paths, resolvePaths } from '../app/config/paths.ts';
 import { claimWriter } from '../app/control/claim-writer.ts';
 import type { WriterLock } from '../app/control/writer-lock.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
+import type { GuardPort } from '../app/supervisor/guard-port.ts';
 import { declareScheme } from './app-scheme.ts';
 import { judgeChromiumLock } from './chromium-lock.ts';
 import { openDesktop } from './desktop.ts';
 import { Goodbyes } from './goodbyes.ts';
 
 export interface AppParts {
+  /** Starts the guard of this process, which holds the writer's lock. */
+  startGuard(context: { readonly paths: Paths; readonly version: string }): Promise<GuardPort>;
   /** Opens the supervisor of this process; it owns the lock from then on and releases it when it closes. */
-  openCore(context: { readonly paths: Paths; readonly lock: WriterLock; readonly version: string }): Promise<LocalCore>;
+  openCore(context: {
+    readonly paths: Paths;
+    readonly lock: WriterLock;
+    readonly guard: GuardPort;
+  }): Promise<LocalCore>;
   /** Folder of the bundles. */
   readonly out: string;
 }
@@ -55,7 +62,9 @@ export async function runApp(parts: AppParts): Promise<void> {
   const left = judgeChromiumLock(paths.userData, hostname());
   if (left !== null) console.error(`rollcall: ${left}`);
 
+  // The guard before this one may have yielded just now. The desktop may take its time, or never come.
+  const guard = await parts.startGuard({ paths, version });
   await app.whenReady();
-  const core = await parts.openCore({ paths, lock: claim.lock, version });
+  const core = await parts.openCore({ paths, lock: claim.lock, guard });
   await openDesktop({ core, goodbyes, paths, version, out: parts.out, showWindow: process.argv.includes('--show') });
 }

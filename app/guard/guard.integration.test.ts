@@ -8,6 +8,7 @@ import { isAlive } from '../supervisor/processes.testing.ts';
 import { bundlePrograms, type Programs } from './bundles.testing.ts';
 import { GuardKeeper } from './keeper.ts';
 import { Scene, type SceneOptions } from './scene.testing.ts';
+import { GRACE_VARIABLE } from './take-over.ts';
 
 let folder: string;
 let programs: Programs;
@@ -127,6 +128,22 @@ describe('the app is SIGKILLed', () => {
     expect(await next.quit()).toBe(0);
     await everybodyIsGone();
     expect(scene.servers()).toEqual([]);
+  });
+
+  test('A11 a successor that is killed before its desktop is there leaves a guard that does the work', async () => {
+    open({ graceMs: LONG });
+    const app = await scene.app();
+    const server = await scene.server();
+    await app.crash();
+    await scene.until('the guard is in charge', () => scene.log().includes('it is in charge'));
+    const next = await scene.stalledApp({ [GRACE_VARIABLE]: '300' });
+    await scene.until('the first guard is gone', () => !isAlive(app.guard));
+    expect(isAlive(server)).toBe(true);
+    await next.crash();
+    await scene.until('the server is gone', () => !isAlive(server));
+    await everybodyIsGone();
+    expect(scene.records()).toEqual([]);
+    expect(scene.audit().filter(({ event }) => event === 'stopped')).toMatchObject([{ by: 'guard' }]);
   });
 
   test('a successor that is faster than the guard finds its lock and is left alone', async () => {
@@ -390,6 +407,45 @@ describe('the guard itself', () => {
     expect((await scene.cli('explain', String(app.guard))).out).toContain('no agent server');
     expect(isAlive(server)).toBe(true);
     await app.quit();
+  });
+
+  test('one that fails while it is in charge acts on nothing until it holds the lock again', async () => {
+    open();
+    const owner = scene.started.spawn('sleep', ['600']);
+    const bound = await scene.server('--for', String(owner.pid));
+    for (const pid of scene.guards()) process.kill(pid, 'SIGKILL');
+    await scene.until('no guard runs', () => scene.guards().length === 0);
+    // The first guard's socket cannot be made private, once: an error that nothing there expects.
+    const preload = join(scene.root, 'fault.mjs');
+    writeFileSync(
+      preload,
+      `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module';
+      const real = fs.chmodSync;
+      fs.chmodSync = (...args) => {
+        if (!String(args[0]).endsWith('.sock')) return real(...args);
+        fs.chmodSync = real; syncBuiltinESMExports();
+        throw Object.assign(new Error('EIO: i/o error, chmod'), { code: 'EIO' });
+      };
+      syncBuiltinESMExports();`,
+    );
+    const { program, args, env } = scene.guardCommand();
+    const keeper = new GuardKeeper({
+      command: { program, args: ['--import', preload, ...args], env },
+      paths: scene.paths,
+      runId: randomUUID(),
+      version: '0.0.0-test',
+    });
+    keeper.begin();
+    expect(await keeper.startNow()).toBeNull();
+    await keeper.farewell('watch-owners');
+    await scene.until('it has failed', () => scene.log().includes('it could not take over: EIO'));
+    await scene.started.kill(owner.pid);
+    // Many looks, had it gone on; its next attempt comes later.
+    await new Promise((done) => setTimeout(done, 4000));
+    expect(isAlive(bound)).toBe(true);
+    expect(signalled()).toEqual([]);
+    await scene.until('the server is gone', () => !isAlive(bound), 25_000);
+    await everybodyIsGone();
   });
 
   test('two guards of one run: one does the work, the other finds it done', async () => {

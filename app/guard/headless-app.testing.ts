@@ -28,6 +28,12 @@ if (!claim.first) {
 }
 const budgets = JSON.parse(process.env['ROLLCALL_TEST_BUDGETS'] ?? '{}') as Partial<Budgets>;
 const keeper = await createKeeper({ paths, out: import.meta.dirname, version: VERSION, env: process.env, budgets });
+keeper.begin();
+if (process.env['ROLLCALL_TEST_STALL'] !== undefined) {
+  // As an app that waits for its desktop, which may never come.
+  tell({ stalled: { pid: process.pid, guard: keeper.pid } });
+  await new Promise<never>(() => setInterval(() => undefined, 60_000));
+}
 const core = await openLocalCore({ paths, lock: claim.lock, guard: keeper });
 const control = await serveControl({
   core,

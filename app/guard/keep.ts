@@ -15,7 +15,7 @@ export interface KeepRequest {
   readonly budgets?: Partial<Budgets>;
 }
 
-/** Called by the holder of the writer's lock. The keeper starts its guard when it is opened. */
+/** Called by the holder of the writer's lock. It starts its guard at `begin`, or when a core opens it. */
 export async function createKeeper(request: KeepRequest): Promise<GuardKeeper> {
   const { paths, out, version, env, budgets } = request;
   const runId = randomUUID();

@@ -49,6 +49,8 @@ export const BUDGETS: Budgets = {
 
 /** After an overdue answer the pipe is read once more for this long: a stall of our own must not cost a good guard. */
 const SECOND_LOOK_MS = 500;
+/** Notes kept for whoever listens later; more say nothing new. */
+const MOST_UNHEARD = 20;
 
 export interface KeeperParts {
   readonly command: GuardCommand;
@@ -80,7 +82,9 @@ interface Running {
 export class GuardKeeper implements GuardPort {
   readonly #parts: KeeperParts;
   readonly #budgets: Budgets;
-  #listener: GuardListener = { changed: () => undefined, note: () => undefined };
+  #listener: GuardListener | null = null;
+  /** What there was to note before anybody listened. */
+  #unheard: string[] = [];
   #running: Running | null = null;
   #servers: readonly Handed[] = [];
   #trouble: string | null = null;
@@ -90,7 +94,7 @@ export class GuardKeeper implements GuardPort {
   #failures = 0;
   #retry: NodeJS.Timeout | null = null;
   #leaving = false;
-  #opened = false;
+  #begun = false;
   /** Resolved at the next change for better or worse. */
   #waiters: (() => void)[] = [];
 
@@ -113,11 +117,23 @@ export class GuardKeeper implements GuardPort {
     return running !== null && running.stateSeq > 0 && running.acked >= running.stateSeq;
   }
 
-  open(listener: GuardListener): void {
-    if (this.#opened) return;
-    this.#opened = true;
-    this.#listener = listener;
+  /** Starts the guard before there is a core that listens: from here on a death of this process has its watcher. */
+  begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
     this.#start();
+  }
+
+  open(listener: GuardListener): void {
+    if (this.#listener !== null) return;
+    this.#listener = listener;
+    for (const text of this.#unheard.splice(0)) listener.note(text);
+    this.begin();
+  }
+
+  #note(text: string): void {
+    if (this.#listener !== null) this.#listener.note(text);
+    else if (this.#unheard.length < MOST_UNHEARD) this.#unheard.push(text);
   }
 
   feed(servers: readonly Supervised[]): void {
@@ -195,7 +211,7 @@ export class GuardKeeper implements GuardPort {
     try {
       return openGuardLog(this.#parts.paths.guardLog);
     } catch (error) {
-      this.#listener.note(`The guard runs without a log: ${reason(error)}`);
+      this.#note(`The guard runs without a log: ${reason(error)}`);
       return null;
     }
   }
@@ -262,11 +278,11 @@ export class GuardKeeper implements GuardPort {
   }
 
   #watchingAgain(running: Running): void {
-    if (this.#gone) this.#listener.note(`The guard runs again, PID ${running.child.pid}`);
+    if (this.#gone) this.#note(`The guard runs again, PID ${running.child.pid}`);
     this.#gone = false;
     if (this.#trouble === null) return;
     this.#trouble = null;
-    this.#listener.changed();
+    this.#listener?.changed();
   }
 
   #handOver(running: Running): void {
@@ -346,10 +362,10 @@ export class GuardKeeper implements GuardPort {
     this.#gone = true;
     const { firstBackoffMs, longestBackoffMs } = this.#budgets;
     const wait = this.#failures === 1 ? 0 : Math.min(longestBackoffMs, firstBackoffMs * 2 ** (this.#failures - 2));
-    this.#listener.note(`The guard is gone: ${why} Another one is started`);
+    this.#note(`The guard is gone: ${why} Another one is started`);
     if (this.#failures > 1) {
       this.#trouble = why;
-      this.#listener.changed();
+      this.#listener?.changed();
     }
     // A start that a person asked for may have failed beside the one that was due.
     if (this.#retry !== null) clearTimeout(this.#retry);

@@ -111,6 +111,30 @@ export class Scene {
     throw new Error('the app ended before it was ready');
   }
 
+  /** Starts an app that gets no further than its lock and its guard, as one whose desktop never comes. */
+  async stalledApp(env: Readonly<Record<string, string>> = {}): Promise<{ guard: number; crash(): Promise<void> }> {
+    const child = spawn(process.execPath, [this.#programs.app], {
+      cwd: this.root,
+      env: { ...this.#env, ROLLCALL_TEST_STALL: '1', ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.started.note(child.pid ?? 0);
+    const exited = new Promise((done) => child.once('exit', done));
+    for await (const text of createInterface({ input: child.stdout })) {
+      const { stalled } = JSON.parse(text) as { stalled?: { guard: number | null } };
+      if (stalled === undefined || stalled.guard === null) throw new Error(`no guard: ${text}`);
+      this.started.note(stalled.guard);
+      return {
+        guard: stalled.guard,
+        crash: async () => {
+          child.kill('SIGKILL');
+          await exited;
+        },
+      };
+    }
+    throw new Error('the app ended before it held the lock');
+  }
+
   /** How a guard of this scene is started. */
   guardCommand(): GuardCommand {
     return guardCommand(this.#programs.out, this.#env);

@@ -81,7 +81,13 @@ async function supervise(work: TakeOver, lock: WriterLock): Promise<void> {
         signal: work.signal,
       });
       say('it is in charge');
-      say(`it has finished: ${await headless.run()}`);
+      try {
+        say(`it has finished: ${await headless.run()}`);
+      } catch (error) {
+        // A core that is left open would look and end what has lost its owner, without the lock.
+        await core.close(false, 0);
+        throw error;
+      }
     });
     if (outcome !== 'done') say(`nothing to do: ${outcome === 'was-done' ? 'it was done before' : 'another is at it'}`);
   } finally {

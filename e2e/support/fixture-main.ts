@@ -5,6 +5,14 @@ import { runApp } from '../../main/run.ts';
 import { openFixtureCore } from './fixture-core.ts';
 
 runApp({
+  // The fixture core starts nothing that would need one.
+  startGuard: async () => ({
+    trouble: null,
+    open: () => undefined,
+    feed: () => undefined,
+    startNow: async () => null,
+    farewell: async () => undefined,
+  }),
   openCore: async ({ lock }) => {
     const core = openFixtureCore(process.env);
     Object.assign(globalThis, { fixture: core.fixture });
