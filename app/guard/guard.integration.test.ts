@@ -1,6 +1,6 @@
 /** The guard with real processes: what is left of an app that was killed, and who looks after it. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -189,6 +189,24 @@ describe('the app is SIGKILLed', () => {
     await everybodyIsGone();
     expect(scene.audit().map(({ text }) => text)).toContainEqual(expect.stringContaining('is written again'));
     expect(scene.records()).toEqual([]);
+  });
+
+  test('C23 a record that is lost under the guard and cannot be written again keeps its server from nothing', async () => {
+    open({ graceMs: 4000 });
+    const app = await scene.app();
+    const server = await scene.server();
+    await app.crash();
+    await scene.until('the guard is in charge', () => scene.log().includes('it is in charge'));
+    const [name] = scene.records();
+    const path = join(scene.paths.recordsDir, name ?? '');
+    unlinkSync(path);
+    // What cannot be read stays where it is, so nothing can be written there.
+    mkdirSync(path);
+    await scene.until('the server is gone', () => !isAlive(server));
+    await everybodyIsGone();
+    expect(scene.audit().filter(({ event }) => event === 'signal-intent')).toContainEqual(
+      expect.objectContaining({ by: 'guard', pid: server }),
+    );
   });
 
   test('a server that somebody starts through the guard is kept, as one of a command alone', async () => {

@@ -3,9 +3,11 @@ import { basename } from 'node:path';
 import type { Paths } from '../config/paths.ts';
 import { type ControlServer, serveControl } from '../control/server.ts';
 import { ControlUnavailable } from '../control/socket-path.ts';
+import type { Command } from '../roll/commands.ts';
 import type { LocalCore, Supervised } from '../supervisor/core.ts';
 import { say } from './log.ts';
 import { decide, type PolicyInput } from './policy.ts';
+import { rowOfProcess, Unshown } from './unshown.ts';
 
 /** How often it thinks again, besides on every new roll; milliseconds. */
 const TICK_MS = 1000;
@@ -36,6 +38,7 @@ export class Headless {
   readonly #tried = new Map<string, number>();
   readonly #unknownSince = new Map<string, number>();
   readonly #ending = new Set<string>();
+  readonly #unshown = new Unshown(say);
   #control: ControlServer | null = null;
   #yielding: Promise<void> | null = null;
   #quietSince = performance.now();
@@ -131,8 +134,8 @@ export class Headless {
       this.#quietSince = performance.now();
       return;
     }
-    const servers = core.supervised();
     const now = performance.now();
+    const servers = this.#unshown.observe(core.supervised(), core.roll, now);
     this.#noteUnknown(servers, now);
     const { end, needed } = decide({
       servers: servers.filter(({ record }) => !this.#ending.has(record.nonce)),
@@ -156,11 +159,13 @@ export class Headless {
     for (const nonce of unknown) if (!this.#unknownSince.has(nonce)) this.#unknownSince.set(nonce, now);
   }
 
-  async #end({ id, label, record, path }: Supervised, force: boolean): Promise<void> {
-    if (id === null) return;
+  async #end(server: Supervised, force: boolean): Promise<void> {
+    const { label, record, path } = server;
+    const command = this.#endingOf(server, force);
+    if (command === null) return;
     const { nonce } = record;
     this.#ending.add(nonce);
-    const result = await this.#parts.core.run({ command: 'stop', server: id, force }, 'guard');
+    const result = await this.#parts.core.run(command, 'guard');
     this.#ending.delete(nonce);
     if (result.ok) say(`${label} was stopped (${basename(path)})`);
     else {
@@ -169,6 +174,13 @@ export class Headless {
       if (result.failure.code !== 'refused') this.#tried.set(nonce, performance.now());
     }
     this.#wake();
+  }
+
+  /** One that no record verifies just now is reaped as the very process that was ours; null when nothing shows it. */
+  #endingOf(server: Supervised, force: boolean): Command | null {
+    if (server.id !== null) return { command: 'stop', server: server.id, force };
+    const row = rowOfProcess(server, this.#parts.core.roll);
+    return row === null ? null : { command: 'reap', targets: [row.id], confirmed: true, force: true };
   }
 
   #done(): boolean {
