@@ -129,3 +129,17 @@ test('E7 a second quit while the question stands is a yes', async () => {
   await one.quit('person');
   expect(seen).toMatchObject({ exits: [0], closes: 1 });
 });
+
+test('what is left and nobody watches is said at the end, and is no success', async () => {
+  const { one, seen } = life({
+    close: async () => ({ ...report, leftRunning: 1, unwatched: 'It ended with code 3.' }),
+  });
+  await one.quit('system');
+  expect(seen).toMatchObject({
+    exits: [1],
+    said: [
+      'Rollcall has quit: 2 servers stopped, 1 left running. Nobody sees to what is left: the guard does not run. ' +
+        'It ended with code 3. Start Rollcall again to have it looked after.',
+    ],
+  });
+});

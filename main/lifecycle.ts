@@ -35,7 +35,9 @@ export function quitSentence(report: QuitReport): string {
   const parts = [`${plural(report.stopped, 'server')} stopped`];
   if (report.leftRunning > 0) parts.push(`${report.leftRunning} left running`);
   if (report.failed.length > 0) parts.push(`not stopped: ${report.failed.join('; ')}`);
-  return `Rollcall has quit: ${parts.join(', ')}.`;
+  const quit = `Rollcall has quit: ${parts.join(', ')}.`;
+  if (report.unwatched === undefined) return quit;
+  return `${quit} Nobody sees to what is left: the guard does not run. ${report.unwatched} Start Rollcall again to have it looked after.`;
 }
 
 /**
@@ -109,7 +111,7 @@ export class Lifecycle {
           `Rollcall has quit, but its servers had not stopped after ${limit / 1000} s. Start it again to see what is left.`,
         );
       } else {
-        this.#finish(report.failed.length > 0 ? 1 : 0, quitSentence(report));
+        this.#finish(report.failed.length > 0 || report.unwatched !== undefined ? 1 : 0, quitSentence(report));
       }
     } catch (error) {
       this.#finish(1, `Rollcall has quit, but not in order: ${reasonOf(error)}`);

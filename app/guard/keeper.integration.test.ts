@@ -112,7 +112,7 @@ describe('a guard that works', () => {
     keepScript('');
     await waitUntil('it watches', () => keeper.watching);
     const { pid } = keeper;
-    await keeper.farewell('watch-owners');
+    expect(await keeper.farewell('watch-owners')).toBeNull();
     expect(told().at(-1)).toMatchObject({ pid, message: { type: 'farewell', afterwards: 'watch-owners' } });
     expect(keeper.pid).toBeNull();
   });
@@ -140,6 +140,24 @@ describe('a guard that does not work', () => {
     expect(keeper.trouble).toBeNull();
     expect(changes.at(-1)).toBeNull();
     expect(notes.at(-1)).toContain('runs again');
+  });
+
+  test('because it cannot be started says so to whoever asks first, and at the farewell', async () => {
+    keep(join(root, 'guard'), []);
+    expect(await keeper.startNow()).toMatch(/^It could not be started: .*ENOENT/u);
+    expect(await keeper.farewell('watch-owners')).toMatch(/^It could not be started: .*ENOENT/u);
+  });
+
+  test('because it does not hear the farewell is told to whoever said it, when something is left', async () => {
+    keepScript("if (m.type === 'farewell') return;", { ...BUDGETS, ackMs: 5000, pingMs: 60_000, farewellMs: 300 });
+    await waitUntil('it watches', () => keeper.watching);
+    expect(await keeper.farewell('watch-owners')).toBe('It did not answer within 0.3 s.');
+  });
+
+  test('because it dies of the farewell is told with how it died', async () => {
+    keepScript("if (m.type === 'farewell') process.exit(3);");
+    await waitUntil('it watches', () => keeper.watching);
+    expect(await keeper.farewell('end-servers')).toMatch(/^It ended with code 3\.$|^It closed its pipe\.$/u);
   });
 
   test('because it ends at once is told from the second time on, and does not make a storm', async () => {

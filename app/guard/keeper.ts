@@ -88,6 +88,10 @@ export class GuardKeeper implements GuardPort {
   #running: Running | null = null;
   #servers: readonly Handed[] = [];
   #trouble: string | null = null;
+  /** Why the last one is gone, also where that is mended at once and troubles nobody. */
+  #lastFailure = 'It ended as soon as it was started.';
+  /** A spawn has failed, and its reason is on the way. */
+  #spawning = false;
   /** One was lost and no other has acknowledged the state since. */
   #gone = false;
   /** Failures in a row. */
@@ -145,29 +149,29 @@ export class GuardKeeper implements GuardPort {
 
   async startNow(): Promise<string | null> {
     if (this.#leaving) return 'Rollcall is quitting.';
-    if (this.#running === null) {
+    if (this.#running === null && !this.#spawning) {
       if (this.#retry !== null) clearTimeout(this.#retry);
       this.#start();
     }
-    while (!this.watching && this.#running !== null) await this.#change();
-    return this.watching ? null : (this.#trouble ?? 'It ended as soon as it was started.');
+    // One that cannot be spawned says so only later.
+    while (!this.watching && (this.#running !== null || this.#spawning)) await this.#change();
+    return this.watching ? null : (this.#trouble ?? this.#lastFailure);
   }
 
-  async farewell(afterwards: Afterwards): Promise<void> {
-    if (this.#leaving) return;
+  async farewell(afterwards: Afterwards): Promise<string | null> {
+    if (this.#leaving) return null;
     const until = performance.now() + this.#budgets.farewellMs;
-    // One that was lost a moment ago has a successor to come, and there is work for it.
-    if (afterwards !== 'nothing' && this.#running === null) {
+    // One that was lost a moment ago has a successor to come or under way, and there is work for it.
+    if (afterwards !== 'nothing' && !this.watching) {
       const starting = this.startNow();
-      while (!this.watching && this.#running !== null && performance.now() < until) {
-        await this.#change(until - performance.now());
-      }
-      if (this.#running === null) await starting;
+      const comes = (): boolean => this.#running !== null || this.#spawning;
+      while (!this.watching && comes() && performance.now() < until) await this.#change(until - performance.now());
+      if (!comes()) await starting;
     }
     this.#leaving = true;
     if (this.#retry !== null) clearTimeout(this.#retry);
     const running = this.#running;
-    if (running === null) return;
+    if (running === null) return afterwards === 'nothing' ? null : (this.#trouble ?? this.#lastFailure);
     const seq = running.greeted ? this.#send(running, { type: 'farewell', afterwards }) : 0;
     const heard = (): boolean => running.over || (seq > 0 && running.acked >= seq && afterwards !== 'nothing');
     while (seq > 0 && !heard() && performance.now() < until) await this.#change(until - performance.now());
@@ -176,7 +180,10 @@ export class GuardKeeper implements GuardPort {
       // One that hangs would stay for ever. With something left to do it is our last hope, and may come round.
       if (!hasExited(running)) running.child.kill('SIGKILL');
     }
+    const knows = afterwards === 'nothing' || (seq > 0 && running.acked >= seq);
+    const why = running.over ? this.#lastFailure : `It did not answer within ${this.#budgets.farewellMs / 1000} s.`;
     this.#letGo(running);
+    return knows ? null : why;
   }
 
   #start(): void {
@@ -200,7 +207,11 @@ export class GuardKeeper implements GuardPort {
     }
     const pipe = child.stdio[3] as Socket | null | undefined;
     if (child.pid === undefined || pipe === null || pipe === undefined) {
-      child.once('error', (error) => this.#failed(`It could not be started: ${reason(error)}.`));
+      this.#spawning = true;
+      child.once('error', (error) => {
+        this.#spawning = false;
+        this.#failed(`It could not be started: ${reason(error)}.`);
+      });
       return;
     }
     this.#attend(child, pipe);
@@ -240,7 +251,10 @@ export class GuardKeeper implements GuardPort {
     // A pipe that breaks under a write is told by its end.
     pipe.on('error', () => undefined);
     pipe.on('close', () => {
-      if (this.#leaving) this.#over(running);
+      if (this.#leaving) {
+        if (!running.over) this.#lastFailure = 'It closed its pipe.';
+        this.#over(running);
+      }
       // Its exit says more, and comes at once when that is why.
       else setTimeout(() => this.#lost(running, 'It closed its pipe.'), 200);
     });
@@ -338,6 +352,7 @@ export class GuardKeeper implements GuardPort {
   /** This guard is of no use any more. One that still lives is our own uncollected child, so its number is its own. */
   #lost(running: Running, why: string): void {
     if (running.over) return;
+    this.#lastFailure = why;
     this.#over(running);
     if (!hasExited(running)) running.child.kill('SIGKILL');
     if (this.#leaving) return;
@@ -357,6 +372,7 @@ export class GuardKeeper implements GuardPort {
 
   /** The first failure in a row is mended at once and only noted; from the second on the person is told. */
   #failed(why: string): void {
+    this.#lastFailure = why;
     if (this.#leaving) return;
     this.#failures += 1;
     this.#gone = true;

@@ -11,6 +11,5 @@ export async function leaveGuard(keeper: GuardKeeper, servers: readonly Supervis
   keeper.feed(servers);
   keeper.open({ changed: () => undefined, note: () => undefined });
   const why = await keeper.startNow();
-  if (why === null) await keeper.farewell('watch-owners');
-  return why;
+  return why ?? keeper.farewell('watch-owners');
 }

@@ -37,6 +37,8 @@ export interface QuitReport {
   readonly leftRunning: number;
   /** Servers that could not be stopped in time, by label, with the reason. */
   readonly failed: readonly string[];
+  /** Why the guard does not see to what is left, as a sentence; absent when it does or nothing is left. */
+  readonly unwatched?: string;
 }
 
 /**

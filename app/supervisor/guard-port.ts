@@ -26,6 +26,9 @@ export interface GuardPort {
   feed(servers: readonly Supervised[]): void;
   /** Tries now, without waiting for the next attempt. Resolves with null when it watches, else with why it does not. */
   startNow(): Promise<string | null>;
-  /** Says goodbye and what is left to do; resolves when the guard knows, or when the time for that is up. */
-  farewell(afterwards: Afterwards): Promise<void>;
+  /**
+   * Says goodbye and what is left to do; resolves when the guard knows, or when the time for that is up: then with why
+   * nobody sees to what is left, as a sentence. Null when the guard knows or nothing is left.
+   */
+  farewell(afterwards: Afterwards): Promise<string | null>;
 }

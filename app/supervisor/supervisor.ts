@@ -406,7 +406,7 @@ export class Supervisor implements LocalCore {
     this.#closing = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     const report = await this.#acts.quit(stopServers, deadlineMs);
-    await this.#parts.guard?.farewell(afterwardsOf(report, stopServers, this.supervised()));
+    const unwatched = (await this.#parts.guard?.farewell(afterwardsOf(report, stopServers, this.supervised()))) ?? null;
     this.#closed = true;
     if (this.#gather !== null) clearTimeout(this.#gather);
     this.#listeners.clear();
@@ -416,6 +416,6 @@ export class Supervisor implements LocalCore {
     await this.#looking?.catch(() => undefined);
     await this.#parts.host.close();
     await this.#parts.lock?.release();
-    return report;
+    return unwatched === null ? report : { ...report, unwatched };
   }
 }

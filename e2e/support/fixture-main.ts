@@ -11,7 +11,7 @@ runApp({
     open: () => undefined,
     feed: () => undefined,
     startNow: async () => null,
-    farewell: async () => undefined,
+    farewell: async () => null,
   }),
   openCore: async ({ lock }) => {
     const core = openFixtureCore(process.env);
