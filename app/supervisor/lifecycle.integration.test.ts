@@ -353,6 +353,11 @@ describe('a record that is harmed under a living server', () => {
     ['deleted', (file: string) => unlinkSync(file), 0],
     ['filled with NUL bytes', (file: string) => writeFileSync(file, Buffer.alloc(512)), 1],
     [
+      'given another version',
+      (file: string) => writeFileSync(file, readFileSync(file, 'utf8').replace('"version": 2', '"version": 99')),
+      1,
+    ],
+    [
       'pointed at another process',
       (file: string) =>
         writeFileSync(

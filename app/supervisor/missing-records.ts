@@ -27,8 +27,10 @@ export async function settleMissing(nonces: readonly string[], sight: Sight, par
 async function restore(known: Known, sight: Sight, { store, audit, lives, self }: ActParts): Promise<void> {
   const { record, path, label, ref, host } = known;
   const found = sight.records.stale.find((entry) => entry.path === path);
-  // What belongs to another host or a later Rollcall stays where it is, and so does what could not be read.
-  if (found !== undefined && !found.clearable) return;
+  // What belongs to another host stays where it is, and so does what could not be read. That a later Rollcall should
+  // have written it is no reason: as long as we hold the writer's lock, nobody else writes of our servers.
+  const newer = sight.files.some((file) => file.path === path && file.newer);
+  if (found !== undefined && !found.clearable && !newer) return;
   if (lives.state(record.nonce) === 'stopping' || lives.state(record.nonce) === null) return;
   try {
     if (found !== undefined) store.setAside(path, found.sha256, Date.now());

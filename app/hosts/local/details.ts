@@ -16,11 +16,20 @@ import { parsePss, parseStatus } from './procfs/status.ts';
  */
 const PSS_LIFETIME = 10;
 
+/**
+ * CPU is told over at least this long, in seconds. The kernel counts in ticks of 10 ms: over a tenth of a second, one of
+ * them would read as a process that takes a tenth of a core.
+ */
+const CPU_SPAN = 1;
+
 interface Remembered {
   readonly startTicks: string;
   readonly startedAt: number;
+  /** Where the span that is measured now began. */
   readonly cpuTicks: number;
   readonly cpuAt: number;
+  /** Of the last whole span; null before there was one. */
+  readonly cpuPercent: number | null;
   /** `until` is an uptime in seconds, which no setting of the clock changes. */
   readonly pss: { readonly bytes: number | null; readonly until: number } | null;
 }
@@ -150,12 +159,9 @@ export class DetailReader {
     stat: ProcStat,
     clock: { readonly now: number; readonly uptime: number },
     wantPss: boolean,
-  ): Remembered & { readonly cpuPercent: number | null; readonly ageMs: number } {
+  ): Remembered & { readonly ageMs: number } {
     const known = this.#remembered.get(stat.pid);
     const before = known?.startTicks === stat.startTicks ? known : undefined;
-    const elapsed = before === undefined ? 0 : (clock.uptime - before.cpuAt) * TICKS_PER_SECOND;
-    const cpuPercent =
-      before === undefined || elapsed <= 0 ? null : (100 * (stat.cpuTicks - before.cpuTicks)) / elapsed;
     let pss = before?.pss ?? null;
     const age = clock.uptime - Number(stat.startTicks) / TICKS_PER_SECOND;
     if (wantPss && (pss === null || clock.uptime >= pss.until)) {
@@ -167,11 +173,25 @@ export class DetailReader {
       startTicks: stat.startTicks,
       // Worked out once: a clock that is set must not make a process look younger or older from look to look.
       startedAt: before?.startedAt ?? Math.round(clock.now - age * 1000),
-      cpuTicks: stat.cpuTicks,
-      cpuAt: clock.uptime,
+      ...cpuOf(stat, before, clock.uptime),
       pss,
     };
     this.#remembered.set(stat.pid, remembered);
-    return { ...remembered, cpuPercent, ageMs: Math.max(0, Math.round(age * 1000)) };
+    return { ...remembered, ageMs: Math.max(0, Math.round(age * 1000)) };
   }
+}
+
+/** A span that is long enough is told and the next one begun; a shorter one goes on. */
+function cpuOf(
+  { cpuTicks }: ProcStat,
+  before: Remembered | undefined,
+  uptime: number,
+): Pick<Remembered, 'cpuTicks' | 'cpuAt' | 'cpuPercent'> {
+  if (before === undefined) return { cpuTicks, cpuAt: uptime, cpuPercent: null };
+  const span = uptime - before.cpuAt;
+  if (span < CPU_SPAN) {
+    return { cpuTicks: before.cpuTicks, cpuAt: before.cpuAt, cpuPercent: before.cpuPercent };
+  }
+  const cpuPercent = (100 * (cpuTicks - before.cpuTicks)) / (span * TICKS_PER_SECOND);
+  return { cpuTicks, cpuAt: uptime, cpuPercent };
 }

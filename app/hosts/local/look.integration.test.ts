@@ -65,6 +65,9 @@ test('a look shows servers with their trees and ancestors, and nobody else', asy
   expect(seen.processes.has(stranger.pid)).toBe(false);
   expect(seen.reapers).toContain(1);
   expect(seen.counted).toBeGreaterThan(seen.processes.size);
+  // CPU is told over a second at least: a single tick of a shorter span would read as work.
+  expect((await look(host)).processes.get(one.pid)?.cpuPercent).toBe(null);
+  await new Promise((resolve) => setTimeout(resolve, 1050));
   expect((await look(host)).processes.get(one.pid)?.cpuPercent).toBeGreaterThanOrEqual(0);
   expect((await look(host, { ...NOTHING_ASKED, include: [stranger.pid] })).processes.has(stranger.pid)).toBe(true);
 });
