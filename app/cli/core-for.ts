@@ -4,6 +4,7 @@
  */
 import { ControlAbsent, ControlFailed, connectControl } from '../control/client.ts';
 import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
+import type { LeftGuard } from '../guard/leave.ts';
 import { plural } from '../roll/words.ts';
 import type { LocalCore, Supervised } from '../supervisor/core.ts';
 import type { CoreHandle } from './io.ts';
@@ -26,10 +27,10 @@ export interface CoreSource {
   /** Opens a supervisor in this process. `lock` is null for reading; the core releases it when it closes. */
   openLocal(mode: 'read' | 'act', lock: WriterLock | null): Promise<LocalCore>;
   /**
-   * Makes ready, while the lock is held, to leave a guard behind. What it returns starts the guard once the lock is
-   * free, and resolves with why nobody watches, or with null.
+   * Makes ready, while the lock is held, to leave a guard behind. What it returns starts the guard, which comes into
+   * its own once the lock is free.
    */
-  prepareGuard(): Promise<(servers: readonly Supervised[]) => Promise<string | null>>;
+  prepareGuard(): Promise<(servers: readonly Supervised[]) => Promise<LeftGuard>>;
   /** Tells the person something while they wait. */
   say(line: string): void;
 }
@@ -93,7 +94,13 @@ async function fromApp(source: CoreSource): Promise<CoreHandle | null> {
 async function fromSocket(path: string, version: string): Promise<CoreHandle | null> {
   try {
     const client = await connectControl(path, CONNECT_MS, { version });
-    return { core: client, origin: 'app', lost: client.lost, close: async () => client.close() };
+    return {
+      core: client,
+      origin: 'app',
+      lost: client.lost,
+      watchOwners: async () => undefined,
+      close: async () => client.close(),
+    };
   } catch (error) {
     if (error instanceof ControlAbsent) return null;
     throw error;
@@ -108,11 +115,15 @@ async function fromHere(source: CoreSource, mode: 'read' | 'act', lock: WriterLo
     await lock?.release();
     throw error;
   }
+  let left: LeftGuard | null = null;
   return {
     core,
     origin: 'local',
     lost: new Promise(() => undefined),
-    close: () => (lock === null ? core.close(false, 0).then(() => undefined) : leave(core, lock, source)),
+    async watchOwners() {
+      if (lock !== null) left ??= await (await source.prepareGuard())([]);
+    },
+    close: () => (lock === null ? core.close(false, 0).then(() => undefined) : leave(core, lock, left, source)),
   };
 }
 
@@ -120,16 +131,16 @@ async function fromHere(source: CoreSource, mode: 'read' | 'act', lock: WriterLo
  * What this command started stays: the app adopts it, or the next command finds its record. Servers that are bound to
  * a process need somebody who sees that go away.
  */
-async function leave(core: LocalCore, lock: WriterLock, source: CoreSource): Promise<void> {
+async function leave(core: LocalCore, lock: WriterLock, left: LeftGuard | null, source: CoreSource): Promise<void> {
   const bound = core.supervised().filter(({ record }) => record.owner !== null);
   let startGuard: Awaited<ReturnType<CoreSource['prepareGuard']>> | null = null;
   try {
-    if (bound.length > 0) startGuard = await source.prepareGuard();
+    if (bound.length > 0 && left?.stays() !== true) startGuard = await source.prepareGuard();
     await core.close(false, GIVE_UP_MS);
   } finally {
     await lock.release();
   }
-  const why = startGuard === null ? null : await startGuard(bound);
+  const why = startGuard === null ? null : (await startGuard(bound)).why;
   if (why === null) return;
   source.say(
     `Nobody watches the owner of ${plural(bound.length, 'server')}: the guard does not run. ${why} Start the Rollcall app to have each stopped when its owner goes away.`,

@@ -35,6 +35,8 @@ export interface CoreHandle {
   readonly origin: 'app' | 'local';
   /** Resolves when the app it talks to has gone; never for a local one. */
   readonly lost: Promise<Error>;
+  /** Called before a server is bound to a process: a command that is killed from then on leaves somebody who watches. */
+  watchOwners(): Promise<void>;
   close(): Promise<void>;
 }
 

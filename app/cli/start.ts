@@ -24,6 +24,7 @@ export const start: Verb = async ({ io, open }, args) => {
     if (!json) io.say(`Starting ${printable(kind)} in ${printable(shortenPath(directory, io.home))}.`);
     // A start that is cut off would leave a server that no process looks after.
     io.listenForInterrupt();
+    if (command.forPid !== null) await handle.watchOwners();
     const running = handle.core.run(command, 'cli');
     const result = await Promise.race([running, interrupted(io.ended)]);
     if (result === 'interrupted') {
@@ -55,5 +56,9 @@ export const start: Verb = async ({ io, open }, args) => {
 };
 
 function interrupted(signal: AbortSignal): Promise<'interrupted'> {
-  return new Promise((done) => signal.addEventListener('abort', () => done('interrupted'), { once: true }));
+  return new Promise((done) => {
+    // It may have come while the guard was being started.
+    if (signal.aborted) done('interrupted');
+    signal.addEventListener('abort', () => done('interrupted'), { once: true });
+  });
 }

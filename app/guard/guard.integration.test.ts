@@ -374,6 +374,24 @@ describe('start --for', () => {
     expect(scene.records()).toHaveLength(1);
   });
 
+  test('by a command that is SIGKILLed before its server is ready leaves a guard that watches the owner', async () => {
+    open({ fake: { silent: true } });
+    const owner = scene.started.spawn('sleep', ['600']);
+    const command = scene.command('start', 'opencode', '--for', String(owner.pid));
+    await scene.until('the server was spawned', () => scene.audit().some(({ event }) => event === 'started'));
+    const servers = scene.servers();
+    expect(servers).toHaveLength(1);
+    expect(scene.guards()).toHaveLength(1);
+    process.kill(command, 'SIGKILL');
+    await scene.until('a guard is in charge', () => scene.log().includes('it is in charge'));
+    await new Promise((done) => setTimeout(done, 2000));
+    expect(servers.every(isAlive)).toBe(true);
+    await scene.started.kill(owner.pid);
+    await scene.until('the server is gone', () => !servers.some(isAlive), 25_000);
+    await everybodyIsGone();
+    expect(scene.records()).toEqual([]);
+  });
+
   test('a guard that was left behind yields to an app, whose own guard watches the owner after a crash', async () => {
     open();
     const owner = scene.started.spawn('sleep', ['600']);

@@ -86,6 +86,8 @@ export class GuardKeeper implements GuardPort {
   /** What there was to note before anybody listened. */
   #unheard: string[] = [];
   #running: Running | null = null;
+  /** The one that has heard that something is left to do. */
+  #left: Running | null = null;
   #servers: readonly Handed[] = [];
   #trouble: string | null = null;
   /** Why the last one is gone, also where that is mended at once and troubles nobody. */
@@ -109,6 +111,11 @@ export class GuardKeeper implements GuardPort {
 
   get trouble(): string | null {
     return this.#trouble;
+  }
+
+  /** The guard that was left with work at the farewell has not ended. */
+  get stays(): boolean {
+    return this.#left !== null && !hasExited(this.#left);
   }
 
   get pid(): number | null {
@@ -182,6 +189,7 @@ export class GuardKeeper implements GuardPort {
     }
     const knows = afterwards === 'nothing' || (seq > 0 && running.acked >= seq);
     const why = running.over ? this.#lastFailure : `It did not answer within ${this.#budgets.farewellMs / 1000} s.`;
+    if (knows && afterwards !== 'nothing') this.#left = running;
     this.#letGo(running);
     return knows ? null : why;
   }

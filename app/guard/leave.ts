@@ -1,15 +1,20 @@
 import type { Supervised } from '../supervisor/core.ts';
 import type { GuardKeeper } from './keeper.ts';
 
+export interface LeftGuard {
+  /** Why nobody watches, as a sentence; null when the guard does. */
+  readonly why: string | null;
+  /** Whether it is still there. */
+  stays(): boolean;
+}
+
 /**
- * Starts a guard that stays when this process goes, to stop servers when the processes they are bound to go away. The
- * writer's lock must be free: the guard takes it.
- *
- * @returns why nobody watches, as a sentence; null when the guard does
+ * Starts a guard that stays when this process goes, to stop servers when the processes they are bound to go away. It
+ * waits for the writer's lock, and then finds on disk what was started meanwhile.
  */
-export async function leaveGuard(keeper: GuardKeeper, servers: readonly Supervised[]): Promise<string | null> {
+export async function leaveGuard(keeper: GuardKeeper, servers: readonly Supervised[]): Promise<LeftGuard> {
   keeper.feed(servers);
   keeper.open({ changed: () => undefined, note: () => undefined });
-  const why = await keeper.startNow();
-  return why ?? keeper.farewell('watch-owners');
+  const why = (await keeper.startNow()) ?? (await keeper.farewell('watch-owners'));
+  return { why, stays: () => keeper.stays };
 }

@@ -153,6 +153,12 @@ export class Scene {
     });
   }
 
+  /** A command that is under way. @returns its PID */
+  command(...args: readonly string[]): number {
+    const options = { cwd: this.project, env: this.#env, stdio: 'ignore' as const };
+    return this.started.note(spawn(process.execPath, [this.#programs.cli, ...args], options).pid ?? 0);
+  }
+
   /** Starts a server through whoever is in charge. @returns its PID */
   async server(...args: readonly string[]): Promise<number> {
     const { out, err, code } = await this.cli('start', 'opencode', '--json', ...args);
