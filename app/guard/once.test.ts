@@ -1,6 +1,15 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ProcessRef, Verdict } from '../identity/identity.ts';
 import { someRef } from '../records/fixtures.testing.ts';
@@ -125,4 +134,39 @@ test('what is done is forgotten after a month and above a number; what is begun 
   // A file of somebody else is nobody's key.
   writeFileSync(join(folder, 'note.txt'), '');
   expect(await once.run('open', async () => undefined)).toBe('done');
+});
+
+test('what was begun a month ago and not done is forgotten, unless a living process is at it', async () => {
+  await beginAndDie(100, 'abandoned');
+  await beginAndDie(101, 'hung');
+  alive.add(101);
+  await beginAndDie(102, 'fresh');
+  const past = new Date(Date.now() - 40 * 24 * 3600 * 1000);
+  const begun = readdirSync(folder);
+  for (const name of begun)
+    if (!readFileSync(join(folder, name), 'utf8').includes('fresh')) utimesSync(join(folder, name), past, past);
+  expect(await onceOf(200).run('other', async () => undefined)).toBe('done');
+  const left = readdirSync(folder).filter((name) => name.endsWith('.begun'));
+  const keys = left.map((name) => (JSON.parse(readFileSync(join(folder, name), 'utf8')) as { key: string }).key);
+  expect(keys.sort()).toEqual(['fresh', 'hung', 'other']);
+  expect(await onceOf(200).run('hung', async () => undefined)).toBe('underway');
+});
+
+test('what a writer that was killed left on its way is removed after an hour; what is on its way now is not', async () => {
+  const once = onceOf(100);
+  await once.run('k', async () => undefined);
+  const hash = (readdirSync(folder)[0] ?? '').slice(0, 32);
+  const [old, young] = ['aa', 'bb'].map((end) => join(folder, `.${hash}.done.4711.${end.repeat(6)}.tmp`)) as [
+    string,
+    string,
+  ];
+  for (const path of [old, young, join(folder, '.somebody.tmp')]) writeFileSync(path, '');
+  const past = new Date(Date.now() - 2 * 3600 * 1000);
+  for (const path of [old, join(folder, '.somebody.tmp')]) utimesSync(path, past, past);
+  once.finish('other');
+  expect(
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.tmp'))
+      .sort(),
+  ).toEqual([basename(young), '.somebody.tmp']);
 });

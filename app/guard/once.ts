@@ -28,8 +28,15 @@ import { processRefSchema } from '../records/schema.ts';
 const KEEP_MS = 30 * 24 * 3600 * 1000;
 const KEEP_FILES = 400;
 const LONGEST_BYTES = 16_384;
+/** A file on its way to its name is there for a moment; one older than this was left by a writer that was killed. */
+const TEMPORARY_MS = 3600 * 1000;
+/** How many keys that were begun long ago one pruning asks after: each may mean reading a process. */
+const MOST_ASKED = 50;
 
 const begunSchema = z.looseObject({ key: z.string(), by: processRefSchema, at: z.iso.datetime() });
+
+const BEGUN = /^([0-9a-f]{32})\.(\d{1,9})\.begun$/u;
+const TEMPORARY = /^\.[0-9a-f]{32}\.(?:\d{1,9}\.begun|done)\.\d+\.[0-9a-f]{12}\.tmp$/u;
 
 export type Outcome =
   /** The work was done here. */
@@ -66,6 +73,7 @@ export class Once {
     if (begun !== 'ours') return begun;
     await work();
     this.finish(key);
+    await this.#forgetAbandoned();
     return 'done';
   }
 
@@ -149,11 +157,41 @@ export class Once {
     }
   }
 
-  /** Forgets what is finished and old, or too much; what is begun and not done stays for whoever takes it over. */
+  /**
+   * Forgets keys that were begun longer ago than is kept and that nobody has taken over: whoever would have is gone as
+   * well. One whose beginner lives, or of whom nothing can be told, stays.
+   */
+  async #forgetAbandoned(): Promise<void> {
+    const { folder } = this.#parts;
+    const names = this.#names();
+    const done = new Set(names.flatMap((name) => (name.endsWith('.done') ? [name.slice(0, -'.done'.length)] : [])));
+    const begun = new Map<string, string[]>();
+    for (const name of names) {
+      const hash = BEGUN.exec(name)?.[1];
+      if (hash !== undefined && !done.has(hash)) begun.set(hash, [...(begun.get(hash) ?? []), name]);
+    }
+    const before = Date.now() - KEEP_MS;
+    const old = [...begun].filter(([, own]) => own.every((name) => ageOf(join(folder, name)) < before));
+    for (const [hash, own] of old.slice(0, MOST_ASKED)) {
+      // The latest turn goes last: while it stands, whoever comes asks after the one who began it.
+      const turns = own.sort((a, b) => turnOf(a, hash) - turnOf(b, hash));
+      const latest = join(folder, turns.at(-1) ?? '');
+      const by = this.#beginner(latest);
+      if (by !== null && (await this.#standingOf(by)) !== 'gone') continue;
+      // Begun anew while it was asked after: then it is somebody's again.
+      if (this.#names().some((name) => turnOf(name, hash) > turnOf(turns.at(-1) ?? '', hash))) continue;
+      for (const name of turns) unlinkQuietly(join(folder, name));
+    }
+  }
+
+  /** Forgets what is finished and old, or too much, and what a killed writer left on its way to its name. */
   #prune(): void {
     const { folder } = this.#parts;
     const now = Date.now();
     const names = this.#names();
+    for (const name of names) {
+      if (TEMPORARY.test(name) && now - ageOf(join(folder, name)) > TEMPORARY_MS) unlinkQuietly(join(folder, name));
+    }
     const done = names
       .filter((name) => name.endsWith('.done'))
       .map((name) => ({ hash: name.slice(0, -'.done'.length), at: ageOf(join(folder, name)) }))
@@ -175,7 +213,7 @@ function hashOf(key: string): string {
 
 /** Which turn a file of this key began; 0 for any other file. */
 function turnOf(name: string, hash: string): number {
-  const turn = /^([0-9a-f]{32})\.(\d{1,9})\.begun$/u.exec(name);
+  const turn = BEGUN.exec(name);
   return turn !== null && turn[1] === hash ? Number(turn[2]) : 0;
 }
 
