@@ -51,9 +51,10 @@ export async function runInside(script) {
   const inside = privately(script);
   if (inside === null) return null;
   const child = spawn(inside.command, inside.args, { stdio: 'inherit', env: inside.env });
-  // A terminal's Ctrl-C reaches everything by itself; a signal to this process alone has to be handed on.
-  const handOn = (signal) => child.kill(signal);
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, handOn);
+  // A terminal's Ctrl-C reaches everything by itself. A signal to this process alone has to be handed on, and unshare
+  // ignores it while it waits: only with its death the kernel ends the namespace and everything in it.
+  const end = () => child.kill('SIGKILL');
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, end);
   process.on('SIGINT', () => undefined);
   return new Promise((resolve) => child.once('close', (code, signal) => resolve(signal === null ? code : 1)));
 }

@@ -102,7 +102,8 @@ async function everything() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       interrupted = true;
-      for (const child of running) child.kill(signal);
+      // What runs in a namespace of its own ends with it; unshare itself ignores these signals.
+      for (const child of running) child.kill(process.env[INSIDE] === undefined ? signal : 'SIGKILL');
     });
   }
   const begun = performance.now();
