@@ -20,7 +20,7 @@ export class Asides {
 
   run(what: AsideWork, work: Promise<unknown>): void {
     work.then(
-      () => void this.#troubles.delete(what),
+      () => this.clear(what),
       (error: unknown) => this.failed(what, error),
     );
   }
@@ -33,6 +33,11 @@ export class Asides {
   /** As `failed`, without calling anybody. */
   note(what: AsideWork, error: unknown): void {
     this.#troubles.set(what, error instanceof Error ? error.message : String(error));
+  }
+
+  /** It has succeeded, or was told. */
+  clear(what: AsideWork): void {
+    this.#troubles.delete(what);
   }
 
   /** The oldest trouble that still stands, in a sentence; null when there is none. */

@@ -364,6 +364,8 @@ export class Supervisor implements LocalCore {
   #publish(): void {
     if (this.#closed) return;
     this.#roll = this.#snapshot();
+    // It is in this roll; whoever fails again is told of in the next.
+    this.#asides.clear('showing');
     for (const listener of this.#listeners) {
       try {
         listener(this.#roll);
