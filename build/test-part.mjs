@@ -24,11 +24,12 @@ const vitest = (...words) => ({
   args: ['run', ...words, '--reporter=default', `--reporter=${path.join(root, 'build', 'count-vitest.mjs')}`],
 });
 
-/** Integration tests wait most of the time, so two halves of them run beside each other, each with its own processes. */
+/** Integration tests wait most of the time, so parts of them run beside each other, each with its own processes. */
 const PARTS = {
   unit: vitest('--project=unit'),
-  'integration-1': vitest('--project=integration', '--shard=1/2'),
-  'integration-2': vitest('--project=integration', '--shard=2/2'),
+  'integration-1': vitest('--project=integration', '--shard=1/3'),
+  'integration-2': vitest('--project=integration', '--shard=2/3'),
+  'integration-3': vitest('--project=integration', '--shard=3/3'),
   'end-to-end': {
     script: tool('@playwright', 'test', 'cli.js'),
     args: ['test', '--config=e2e', `--reporter=list,${path.join(root, 'build', 'count-playwright.mjs')}`],

@@ -83,11 +83,11 @@ async function endToEnd() {
   await part('end-to-end', { ELECTRON_OVERRIDE_DIST_PATH: runtime.dist });
 }
 
-/** Where nothing keeps the halves of the integration tests apart, they would see each other's processes. */
+/** Where nothing keeps the parts of the integration tests apart, they would see each other's processes. */
 async function integration() {
-  const halves = ['integration-1', 'integration-2'];
-  if (process.env[INSIDE] !== undefined) await Promise.all(halves.map((half) => part(half)));
-  else for (const half of halves) await part(half);
+  const parts = ['integration-1', 'integration-2', 'integration-3'];
+  if (process.env[INSIDE] !== undefined) await Promise.all(parts.map((each) => part(each)));
+  else for (const each of parts) await part(each);
 }
 
 function summary() {

@@ -67,7 +67,8 @@ export class DetailReader {
     wantPss: boolean,
   ): Detail | null {
     const opened = this.#libc === null ? null : openPidfd(this.#libc, pid);
-    if (opened?.opened === false && opened.reason === 'absent') return null;
+    // The kernel shows a thread's number in /proc, too, with what looks like a process of its own; nobody has that PID.
+    if (opened?.opened === false && opened.reason !== 'failed') return null;
     const pidfd = opened?.opened === true ? opened.pidfd : null;
     try {
       const pidfdId = pidfd?.id() ?? null;
@@ -80,12 +81,20 @@ export class DetailReader {
       table.reread(pid);
       const entry = table.entries.get(pid);
       if (entry === undefined) return null;
+      if (opened?.opened !== true && this.#isThread(pid)) return null;
       const detail = this.#describe(entry, pidfdId, clock, wantPss);
       if (pidfd?.hasExited() === true && !isFinished(entry.stat)) return null;
       return detail;
     } finally {
       pidfd?.close();
     }
+  }
+
+  /** Where no kernel handle tells. */
+  #isThread(pid: number): boolean {
+    const status = this.#reader.text(pid, 'status');
+    const tgid = status.ok ? parseStatus(status.value)?.tgid : undefined;
+    return tgid !== undefined && tgid !== pid;
   }
 
   /** Drops what is remembered of processes that are no longer of interest. */

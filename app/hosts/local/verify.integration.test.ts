@@ -142,6 +142,7 @@ print(thread.native_id, flush=True); time.sleep(60)
     const leader = await recordOf(host, holder.pid);
     const ref: ProcessRef = { ...leader, identity: { ...leader.identity, pid: tid } };
     expect(await host.verify(ref)).toMatchObject({ verdict: 'thread', of: { pid: holder.pid } });
+    expect(await host.inspect(tid)).toBe(null);
     const held = await host.hold(ref);
     expect(await held.signal('SIGTERM')).toMatchObject({ sent: false, verdict: { verdict: 'thread' } });
     held.release();
