@@ -2,6 +2,8 @@
 import { app, powerMonitor } from 'electron';
 import type { QuitCause } from './lifecycle.ts';
 
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
 /**
  * Listens at once: Electron's own answer to a signal is dropped while it starts, and the app would come up all the same.
  * Before the writer's lock is held the app simply ends; after that a goodbye waits until somebody can quit in order.
@@ -10,6 +12,7 @@ export class Goodbyes {
   #quit: ((cause: QuitCause) => void) | null = null;
   #early: QuitCause | null = null;
   #holding = false;
+  readonly #onSignal = (): void => this.#say('system');
 
   constructor() {
     app.on('before-quit', (event) => {
@@ -19,7 +22,11 @@ export class Goodbyes {
     });
     // Without a listener Electron quits with its last window; the icon stays.
     app.on('window-all-closed', () => undefined);
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => this.#say('system'));
+    this.#listen();
+  }
+
+  #listen(): void {
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
   }
 
   /** From now on there is something to let go of in order: a goodbye waits for whoever can do that. */
@@ -30,6 +37,9 @@ export class Goodbyes {
   /** From now on every goodbye is `quit`'s, beginning with one that came before. Only once Electron is ready. */
   handTo(quit: (cause: QuitCause) => void): void {
     this.#quit = quit;
+    // Electron puts handlers of its own in place of Node's while it becomes ready, and those let a second signal kill.
+    for (const signal of SIGNALS) process.off(signal, this.#onSignal);
+    this.#listen();
     powerMonitor.on('shutdown', (event?: { preventDefault(): void }) => {
       // Asks the system for the moment that the orderly quit takes.
       event?.preventDefault();

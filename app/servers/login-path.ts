@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { stemOf } from './argv.ts';
 
@@ -43,13 +44,29 @@ export function loginPath(env: Env): Promise<string | null> {
   return path;
 }
 
+/** coreutils; not there on every system. */
+const LIMITER = '/usr/bin/timeout';
+
+/** A profile that hangs must not outlive us for long where we are killed before we can end it. */
+function limited(words: readonly string[]): readonly string[] {
+  if (!existsSync(LIMITER)) return words;
+  return [LIMITER, '--signal=KILL', String(Math.ceil(LOGIN_SHELL_MS / 1000) + 1), ...words];
+}
+
 function askShell(shell: string, env: Env): Promise<string | null> {
   const marker = `rollcall-${randomBytes(12).toString('hex')}`;
   const own: Record<string, string> = { ROLLCALL_RESOLVING_PATH: '1', DISABLE_AUTO_UPDATE: 'true' };
   for (const [name, value] of Object.entries(env)) if (value !== undefined) own[name] = value;
   return new Promise((resolve) => {
     // A session of its own: an interactive shell must not reach for our terminal.
-    const child = spawn(shell, ['-l', '-i', '-c', `printf '%s%s%s' ${marker} "$PATH" ${marker}`], {
+    const [program = shell, ...args] = limited([
+      shell,
+      '-l',
+      '-i',
+      '-c',
+      `printf '%s%s%s' ${marker} "$PATH" ${marker}`,
+    ]);
+    const child = spawn(program, args, {
       env: { ...own, TERM: 'dumb' },
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true,
