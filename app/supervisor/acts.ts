@@ -53,7 +53,11 @@ export class Acts {
   }
 
   /** The process of a server of ours is gone; how it ended, where that is known. */
-  exited(nonce: string, status: ExitStatus | null): Promise<void> {
+  async exited(nonce: string, status: ExitStatus | null): Promise<void> {
+    // A look, or a poll where there are no pidfds, may come before the event that tells how our own child ended.
+    if (status === null && this.#parts.lives.mayHearOfExit(nonce)) {
+      await new Promise((resolve) => setTimeout(resolve, EXIT_EVENT_MS));
+    }
     return this.#recovery.exited(nonce, status);
   }
 

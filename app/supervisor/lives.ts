@@ -82,6 +82,12 @@ export class Lives {
     if (entry !== undefined) entry.childExit = status;
   }
 
+  /** It is a direct child of a process of ours whose parent has not been told yet how it ended. */
+  mayHearOfExit(nonce: string): boolean {
+    const entry = this.#entries.get(nonce);
+    return entry !== undefined && entry.childExit === null && isDirectChild(entry);
+  }
+
   #step(nonce: string, told: LifeEvent): LifeAct {
     const entry = this.#entries.get(nonce);
     if (entry === undefined) return 'none';
@@ -215,10 +221,15 @@ export class Lives {
 }
 
 /** How the server ended, as its parent was told, where we are its parent. */
-function exitOfChild({ known, childExit }: Entry): ExitStatus | null {
+function exitOfChild(entry: Entry): ExitStatus | null {
+  return isDirectChild(entry) ? entry.childExit : null;
+}
+
+/** No wrapper stands between it and whoever started it. */
+function isDirectChild({ known }: Entry): boolean {
   const { spawned, server } = known?.record ?? { spawned: null, server: null };
-  if (spawned === null || server === null) return null;
-  return identityKey(spawned.identity) === identityKey(server.identity) ? childExit : null;
+  if (spawned === null || server === null) return false;
+  return identityKey(spawned.identity) === identityKey(server.identity);
 }
 
 /** A server named by its record alone, as its row would name it. */

@@ -52,10 +52,14 @@ export class News {
   ): void {
     const key = identityKey(wrapper);
     const server = servers.find(({ roots }) => roots.some((root) => identityKey(root.identity) === key));
-    const nonce = server?.record?.record.nonce;
-    if (server === undefined || nonce === undefined || lives.state(nonce) === 'stopping') return;
-    const label = rowName(server.row);
-    const goesOn = `the server itself goes on as PID ${server.row.pid}`;
+    // A look may have come before the event, and shows the server without it.
+    const known = lives.running().find(({ record }) => {
+      if (record.nonce === server?.record?.record.nonce) return true;
+      return record.spawned !== null && identityKey(record.spawned.identity) === key;
+    });
+    if (known === undefined || lives.state(known.record.nonce) === 'stopping') return;
+    const { label, ref } = known;
+    const goesOn = `the server itself goes on as PID ${ref.identity.pid}`;
     const text = `The wrapper of ${label}, PID ${wrapper.pid}, is gone (${exitWords(status)}); ${goesOn}`;
     this.#tell('wrapper-exited', label, wrapper, text);
   }

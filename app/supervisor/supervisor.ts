@@ -325,7 +325,8 @@ export class Supervisor implements LocalCore {
       machine: this.#machine,
       judged: this.#sight ?? { servers: [], leftovers: [] },
       ended: this.#lives.ended(),
-      swept: this.#acts.sweptPids,
+      // The exit of one that is thought to run may just not have been seen to yet.
+      swept: new Set([...this.#acts.sweptPids, ...this.#lives.running().map(({ ref }) => ref.identity.pid)]),
       lifeOf: (record) => ({ state: this.#lives.state(record.nonce), outdated: this.#outdated.of(record) }),
       records: [...(this.#sight?.records.stale ?? []), ...this.#moved],
       tasks: this.#tasks.list,
