@@ -5,7 +5,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -17,7 +16,7 @@ import { bundle } from '../hosts/local/testing/bundle.ts';
 import { RecordStore } from '../records/store.ts';
 import { readAudit } from '../supervisor/audit.ts';
 import { installFake, installProgram } from '../supervisor/fake-opencode.testing.ts';
-import { isAlive, Started, waitUntil } from '../supervisor/processes.testing.ts';
+import { isAlive, livingOf, Started, waitUntil } from '../supervisor/processes.testing.ts';
 import { bundleCommand, CommandHome, type Ran, running } from './command.testing.ts';
 
 const SECRET = 'hunter2-Zq81kfW0';
@@ -81,19 +80,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-function servers(): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/u.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return programs.includes(readlinkSync(`/proc/${pid}/exe`)) && isAlive(pid);
-      } catch {
-        // Another's, or gone meanwhile.
-        return false;
-      }
-    });
-}
+const servers = (): number[] => livingOf(programs);
 
 const rollcall = (...words: string[]): Promise<Ran> => running([process.execPath, command, ...words], home.env).ended;
 const records = () => new RecordStore(home.paths.recordsDir, home.paths.setAsideDir).list();

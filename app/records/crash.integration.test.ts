@@ -3,16 +3,7 @@
  * new, servers with their record, an audit that can be read, and nothing half written that stays for ever.
  */
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -20,7 +11,7 @@ import { bundleCommand, CommandHome, running } from '../cli/command.testing.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { readAudit } from '../supervisor/audit.ts';
 import { installFake } from '../supervisor/fake-opencode.testing.ts';
-import { isAlive, Started, waitUntil } from '../supervisor/processes.testing.ts';
+import { livingOf, Started, waitUntil } from '../supervisor/processes.testing.ts';
 import { openWorld } from '../supervisor/world.testing.ts';
 import { RecordStore } from './store.ts';
 
@@ -78,19 +69,7 @@ function readRecords(): string[] {
 }
 
 /** PIDs of the servers of this test, whoever knows of them. */
-function servers(): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/u.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return readlinkSync(`/proc/${pid}/exe`) === program && isAlive(pid);
-      } catch {
-        // Another's, or gone meanwhile.
-        return false;
-      }
-    });
-}
+const servers = (): number[] => livingOf([program]);
 
 async function endServers(): Promise<void> {
   for (const pid of servers()) started.note(pid);

@@ -1,13 +1,13 @@
 /** A state folder on a disk that is full, fills up, or cannot be written: the real command in a mount namespace of its own. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { bundleCommand, CommandHome, type Ran, running } from '../cli/command.testing.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { installFake } from '../supervisor/fake-opencode.testing.ts';
-import { isAlive, Started } from '../supervisor/processes.testing.ts';
+import { livingOf, Started } from '../supervisor/processes.testing.ts';
 
 const CAN_MOUNT =
   process.platform === 'linux' && process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
@@ -56,19 +56,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-function servers(): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/u.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return readlinkSync(`/proc/${pid}/exe`) === program && isAlive(pid);
-      } catch {
-        // Another's, or gone meanwhile.
-        return false;
-      }
-    });
-}
+const servers = (): number[] => livingOf([program]);
 
 /**
  * Runs shell lines in a mount namespace of their own, with a small disk at the state folder. In them `rollcall NAME

@@ -40,6 +40,20 @@ export function livingIn(folder: string): number[] {
   });
 }
 
+/** PIDs of living processes that run one of these programs. */
+export function livingOf(programs: readonly string[]): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) return [];
+    try {
+      return programs.includes(readlinkSync(`/proc/${pid}/exe`)) && isAlive(pid) ? [pid] : [];
+    } catch {
+      // Another's, or gone meanwhile.
+      return [];
+    }
+  });
+}
+
 export async function waitUntil(what: string, test: () => boolean, timeoutMs = 10_000): Promise<void> {
   const until = performance.now() + timeoutMs;
   while (!test()) {
