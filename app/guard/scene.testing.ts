@@ -36,7 +36,7 @@ export interface Answer {
 }
 
 /** Shorter than in life, so that a guard that hangs is noticed while a test waits. Milliseconds. */
-const BUDGETS = { ackMs: 1000, pingMs: 500 };
+const BUDGETS = { ackMs: 4000, pingMs: 500 };
 
 export class Scene {
   readonly root = mkdtempSync(join(tmpdir(), 'rcg-'));
