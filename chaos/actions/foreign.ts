@@ -63,6 +63,8 @@ export const foreignActions: readonly Action[] = [
     run: async (chaos, random) => {
       if (chaos.ledger.living('child').length > 20) return null;
       const dead = random.between(2, 1000);
+      // A mark that names somebody who lives, and did when its bearer started, proves nothing.
+      if (statOf(dead) !== null) return null;
       const child = spawn('/bin/bash', ['-c', 'setsid sleep 500 >/dev/null 2>&1 &'], {
         stdio: 'ignore',
         env: { PATH: '/usr/bin:/bin', OPENCODE_PID: String(dead) },
