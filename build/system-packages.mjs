@@ -1,5 +1,7 @@
 // The system packages that the desktop app and its tests need on Debian and its relatives, and how to get them.
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { runQuietly } from './steps.mjs';
 
@@ -16,6 +18,9 @@ export const wantedPackages = [
   { for: 'unpacking the development runtime', names: ['unzip'] },
   { for: 'watching system calls in tests', names: ['strace'] },
   { for: 'comparing with ps in benchmarks', names: ['procps'] },
+  { for: 'SSH hosts in tests', names: ['openssh-server'] },
+  // The two exclude each other; either will do.
+  { for: 'a small machine in tests', names: ['busybox', 'busybox-static'] },
   { for: 'a font', names: ['fonts-dejavu-core', 'fonts-dejavu-mono', 'fonts-liberation', 'fonts-noto-core'] },
   ...[
     ['libasound2', 'libasound2t64'],
@@ -111,6 +116,30 @@ async function rootPrefix() {
   }
 }
 
+/** Where Debian asks whether a package may start its service. */
+const POLICY = '/usr/sbin/policy-rc.d';
+const OUR_POLICY = fileURLToPath(new URL('policy-rc.d.sh', import.meta.url));
+
+/**
+ * Installs packages so that the SSH server among them neither starts now nor at the next boot: the tests start their own.
+ *
+ * @param {(...words: string[]) => Promise<void>} asRoot
+ * @param {() => Promise<void>} install
+ */
+async function withoutSshService(asRoot, install) {
+  // A policy that is there already is the machine's own.
+  const ours = !existsSync(POLICY);
+  if (ours) await asRoot('install', '-m', '755', OUR_POLICY, POLICY);
+  try {
+    await install();
+  } finally {
+    if (ours) await asRoot('rm', '-f', POLICY);
+  }
+  // The package enables its units; this takes the links away again, with and without a running systemd.
+  const asPackage = ['env', 'DPKG_MAINTSCRIPT_PACKAGE=openssh-server', 'deb-systemd-helper'];
+  for (const unit of ['ssh.service', 'ssh.socket']) await asRoot(...asPackage, 'disable', unit);
+}
+
 /**
  * Installs what is missing, where that is possible without a question.
  *
@@ -132,13 +161,16 @@ export async function ensureSystemPackages(say) {
     throw new PackagesMissing(await available(missing), 'neither root nor sudo without a password is available');
   }
   const waitForOthers = ['-o', 'DPkg::Lock::Timeout=120'];
-  const apt = async (...args) => {
-    const words = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', ...waitForOthers, ...args];
-    await runQuietly(words[0], words.slice(1));
+  const asRoot = async (...words) => {
+    const all = [...prefix, ...words];
+    await runQuietly(all[0], all.slice(1));
   };
+  const apt = (...args) => asRoot('env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', ...waitForOthers, ...args);
   say('Reading the package lists');
   await apt('update');
   const names = await available(missing);
   say(`Installing ${names.length} system packages: ${names.join(' ')}`);
-  await apt('install', '-y', '--no-install-recommends', ...names);
+  const install = () => apt('install', '-y', '--no-install-recommends', ...names);
+  if (names.includes('openssh-server')) await withoutSshService(asRoot, install);
+  else await install();
 }
