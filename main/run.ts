@@ -58,6 +58,8 @@ export async function runApp(parts: AppParts): Promise<void> {
     return;
   }
   goodbyes.hold();
+  // The folder it was started in may go away, and without one no worker can be started.
+  process.chdir('/');
   if (claim.lock.warning !== null) console.error(`rollcall: ${claim.lock.warning}`);
   const left = judgeChromiumLock(paths.userData, hostname());
   if (left !== null) console.error(`rollcall: ${left}`);

@@ -1,4 +1,5 @@
 /** The guard with real processes: what is left of an app that was killed, and who looks after it. */
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -251,7 +252,7 @@ describe('the guard goes away', () => {
     });
     expect(isAlive(app.guard)).toBe(false);
     await scene.until('it is collected', () => zombiesOf(app.pid).length === 0);
-    expect(scene.audit().map(({ text }) => text)).toContainEqual(expect.stringContaining('did not answer within 1 s'));
+    expect(scene.audit().map(({ text }) => text)).toContainEqual(expect.stringContaining('did not answer within 4 s'));
     expect(await app.quit()).toBe(0);
     await everybodyIsGone();
   });
@@ -483,6 +484,24 @@ describe('the guard itself', () => {
     await scene.until('the server is gone', () => !isAlive(bound), 25_000);
     await everybodyIsGone();
   });
+
+  test('a guard that was started while the state folder was read-only, and has no log, takes over as any other', async (context) => {
+    if (process.getuid?.() !== 0) context.skip('mounting needs root');
+    open();
+    const { stateDir } = scene.paths;
+    mkdirSync(join(stateDir, 'records'), { recursive: true, mode: 0o700 });
+    const first = await scene.app();
+    await first.quit();
+    await everybodyIsGone();
+    execFileSync('mount', ['--bind', stateDir, stateDir]);
+    execFileSync('mount', ['-o', 'remount,bind,ro', stateDir]);
+    const app = await scene.app();
+    execFileSync('umount', ['-l', stateDir]);
+    const server = await scene.server();
+    await app.crash();
+    await scene.until('the server is gone', () => !isAlive(server));
+    await everybodyIsGone();
+  }, 60_000);
 
   test('two guards of one run: one does the work, the other finds it done', async () => {
     open();

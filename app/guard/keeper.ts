@@ -195,14 +195,15 @@ export class GuardKeeper implements GuardPort {
   }
 
   #start(): void {
-    const { command, paths, beforeSpawn } = this.#parts;
+    const { command, beforeSpawn } = this.#parts;
     this.#retry = null;
     let child: ChildProcess;
     const log = this.#log();
     try {
       beforeSpawn?.();
       child = spawn(command.program, [...command.args], {
-        cwd: paths.stateDir,
+        // A folder that goes away (unmounted, removed) would take away its looks: no worker starts without one.
+        cwd: '/',
         env: { ...command.env },
         detached: true,
         stdio: ['ignore', log ?? 'ignore', log ?? 'ignore', 'pipe'],
