@@ -35,7 +35,7 @@ import { type Found, markedWith, signalFound, treeOf } from './sshd-processes.ts
 const SCRIPT = fileURLToPath(new URL('sshd.sh', import.meta.url));
 const MARK = 'ROLLCALL_TEST_SSHD';
 /** Names of sshd's processes; since OpenSSH 9.8 those of a connection are programs of their own. */
-const SSHD = /^sshd/u;
+const SSHD = /^sshd(?:-session|-auth)?$/u;
 const run = promisify(execFile);
 
 export interface Account {

@@ -1,0 +1,41 @@
+import { SshFailed } from './contract.ts';
+
+/** Longer than any name that DNS, a configuration file or `user@host` makes sense of. */
+const LONGEST = 512;
+
+/**
+ * What is in no alias: blanks, control and format characters, and what a shell acts on, for ssh puts the name into
+ * `ProxyCommand` and `Match exec` lines that a shell runs.
+ */
+const NEVER_IN_ALIAS = /[\s\p{C}'"`$\\;&<>|(){}*?!,#]/u;
+
+/**
+ * Why an alias is not handed to ssh, or null when it may be. ssh would take one that begins with `-` for options, and
+ * with them run any program.
+ */
+export function aliasTrouble(alias: string): SshFailed | null {
+  const why = whyRefused(alias);
+  if (why === null) return null;
+  return new SshFailed(
+    alias,
+    'alias',
+    'alias-refused',
+    `“${printable(alias)}” cannot be the name of an SSH host: ${why}.`,
+    'Use the name of a Host line in your SSH configuration, a host name, or user@host.',
+  );
+}
+
+function whyRefused(alias: string): string | null {
+  if (alias === '') return 'it is empty';
+  if (alias.length > LONGEST) return `it has more than ${LONGEST} characters`;
+  if (alias.startsWith('-')) return 'ssh would take it for an option';
+  if (alias.includes('@-') || alias.includes('//-')) return 'its host begins with a dash';
+  const found = NEVER_IN_ALIAS.exec(alias)?.[0];
+  if (found === undefined) return null;
+  return /[\s\p{C}]/u.test(found) ? 'it has a blank or an invisible character in it' : `it has ${found} in it`;
+}
+
+function printable(alias: string): string {
+  const shown = alias.slice(0, 60).replace(/[\p{C}\u2028\u2029]/gu, '\ufffd');
+  return alias.length > 60 ? `${shown}…` : shown;
+}

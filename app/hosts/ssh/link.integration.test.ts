@@ -1,0 +1,185 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { until } from '../local/testing/processes.ts';
+import type { At } from './contract.ts';
+import { SshFailed } from './contract.ts';
+import type { Link } from './link.ts';
+import { sshConfig, sshdTrouble, testSshd } from './testing/sshd.ts';
+import { statuses, testTransport } from './testing/transport.ts';
+
+const trouble = sshdTrouble();
+beforeEach((context) => {
+  if (trouble !== null) context.skip(trouble);
+});
+
+async function failure(act: Promise<unknown>): Promise<SshFailed> {
+  try {
+    await act;
+  } catch (error) {
+    if (error instanceof SshFailed) return error;
+    throw error;
+  }
+  throw new Error('it did not fail');
+}
+
+/** A listener that says `hello` to everybody and ends. */
+async function greeter(): Promise<{ address: string; port: number }> {
+  const server: Server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.end('hello');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return { address: '127.0.0.1', port: address.port };
+}
+
+function heard(at: At): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = at.type === 'socket' ? connect(at.path) : connect(at.port, at.address);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    socket.once('error', reject);
+    socket.once('close', () => resolve(text));
+  });
+}
+
+async function output(link: Link, script: string, deadlineMs = 10_000): Promise<string> {
+  return (await link.exec(script, deadlineMs)).stdout.toString().trim();
+}
+
+test('a connection carries commands: bytes as they are, streams apart, every exit code its own', async () => {
+  const box = await testSshd();
+  const { transport, closeAndCheck, states } = await testTransport(sshConfig({ box: [box] }));
+  const link = await transport.link('box');
+  await link.connect();
+  expect(statuses(states)).toEqual(['connecting', 'connected']);
+  const steps = states.flatMap((state) => (state.status === 'connecting' ? state.step : []));
+  expect([...new Set(steps)]).toEqual(['name', 'port', 'host-key', 'authentication', 'link']);
+  const said = await link.exec('printf "a\\000\\377b"; echo trouble >&2; exit 7', 5000);
+  expect(said).toEqual({ stdout: Buffer.from([0x61, 0, 0xff, 0x62]), stderr: 'trouble\n', code: 7 });
+  expect((await link.exec('exit 255', 5000)).code).toBe(255);
+  expect((await link.exec('kill -9 $PPID $$', 5000)).code).toBeNull();
+  const large = await link.exec(
+    `head -c 20000000 /dev/zero; cat >/dev/null <<'END'\n${'x'.repeat(500_000)}\nEND\n`,
+    9000,
+  );
+  expect([large.stdout.length, large.code]).toEqual([20_000_000, 0]);
+  expect(link.processRef?.identity.pid).toBeGreaterThan(1);
+  await closeAndCheck();
+  expect(link.state.status).toBe('disconnected');
+  expect((await failure(link.exec('true', 1000))).code).toBe('not-connected');
+});
+
+test('no more than 8 sessions at once, and a server that allows 2 is never asked over another connection', async () => {
+  const few = await testSshd({ config: ['MaxSessions 2'] });
+  const many = await testSshd();
+  const { transport, closeAndCheck } = await testTransport(sshConfig({ few: [few], many: [many] }));
+  const [fewLink, manyLink] = await Promise.all([transport.link('few'), transport.link('many')]);
+  await Promise.all([fewLink.connect(), manyLink.connect()]);
+  const accepted = (log: string): number =>
+    log.split('\n').filter((line) => line.includes('Accepted publickey')).length;
+  await Promise.all(Array.from({ length: 6 }, () => output(fewLink, 'sleep 0.1; echo done')));
+  expect(accepted(few.log())).toBe(1);
+  let most = 0;
+  const probe = setInterval(() => {
+    most = Math.max(most, clients());
+  }, 10);
+  const said = await Promise.all(Array.from({ length: 20 }, () => output(manyLink, 'sleep 0.2; echo done')));
+  clearInterval(probe);
+  expect(said).toEqual(Array.from({ length: 20 }, () => 'done'));
+  expect(most).toBe(8);
+  expect(accepted(many.log())).toBe(1);
+  await closeAndCheck();
+});
+
+/** Our clients that run now. */
+function clients(): number {
+  const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'latin1').trim().split(' ');
+  return children.filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('ProxyCommand=false');
+    } catch {
+      return false; // ended
+    }
+  }).length;
+}
+
+test('D14 D18 forwards: a private socket, a wanted port, another one when it is taken; taken away again', async () => {
+  const box = await testSshd();
+  const far = await greeter();
+  const forwards = ['LocalForward 127.0.0.1:1 127.0.0.1:2', 'RemoteForward 1 127.0.0.1:2', 'ExitOnForwardFailure yes'];
+  const { transport, closeAndCheck, folder } = await testTransport(sshConfig({ box: [box, ...forwards] }));
+  const link = await transport.link('box');
+  await link.connect();
+  const socket = await link.socket(far);
+  expect(await heard(socket.at)).toBe('hello');
+  const first = await link.port(far, null);
+  expect(await heard(first.at)).toBe('hello');
+  const second = await link.port(far, first.at.port);
+  expect(second.at.port).not.toBe(first.at.port);
+  expect(await heard(second.at)).toBe('hello');
+  await Promise.all([first.close(), first.close(), socket.close()]);
+  await expect(heard(first.at)).rejects.toThrow('ECONNREFUSED');
+  await expect(heard(socket.at)).rejects.toThrow('ENOENT');
+  const again = await link.port(far, first.at.port);
+  expect(again.at.port).toBe(first.at.port);
+  expect(readdirSync(folder).length).toBe(1);
+  await closeAndCheck();
+  await expect(heard(again.at)).rejects.toThrow('ECONNREFUSED');
+});
+
+test('a dropped connection is back within a second, on the same port, and its commands say what happened', async () => {
+  const box = await testSshd();
+  const far = await greeter();
+  const { transport, closeAndCheck, states } = await testTransport(sshConfig({ box: [box] }));
+  const link = await transport.link('box');
+  const cold = performance.now();
+  await link.connect();
+  const forward = await link.port(far, null);
+  const linkTime = performance.now() - cold;
+  const running = failure(link.exec('sleep 60', 60_000));
+  await until('the command runs', () => clients() === 1);
+  const begun = performance.now();
+  box.signalConnections('SIGKILL');
+  expect((await running).code).toBe('link-lost');
+  await until('it is connected again', () => link.state.status === 'connected');
+  const again = await link.port(far, forward.at.port);
+  expect(await heard(again.at)).toBe('hello');
+  const took = performance.now() - begun;
+  expect(again.at.port).toBe(forward.at.port);
+  expect(took).toBeLessThan(1000 + linkTime);
+  await forward.close();
+  expect(await heard(again.at)).toBe('hello');
+  expect(statuses(states)).toEqual(['connecting', 'connected', 'reconnecting', 'connecting', 'connected']);
+  await closeAndCheck();
+});
+
+test('a machine that is down is tried again with growing pauses, at once when told, and never after a disconnect', async () => {
+  const box = await testSshd();
+  const { transport, closeAndCheck, states } = await testTransport(sshConfig({ box: [box] }));
+  const link = await transport.link('box');
+  await link.connect();
+  await box.down();
+  await until('two attempts failed', () => link.state.status === 'reconnecting' && link.state.attempt === 3);
+  if (link.state.status !== 'reconnecting') throw new Error('unexpected state');
+  expect(link.state.why.code).toBe('refused');
+  expect(link.state.retryAt.monotonic - performance.now()).toBeGreaterThan(1500);
+  await box.up();
+  link.retryNow();
+  await until('it is connected', () => link.state.status === 'connected', 1500);
+  await box.down();
+  await until('it is lost', () => link.state.status === 'reconnecting');
+  await link.disconnect();
+  await box.up();
+  const before = states.length;
+  link.retryNow();
+  await transport.wake();
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  expect([link.state.status, states.length]).toEqual(['disconnected', before]);
+  await closeAndCheck();
+});

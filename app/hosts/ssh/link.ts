@@ -1,0 +1,280 @@
+import type { ProcessRef } from '../../identity/identity.ts';
+import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFailed } from './contract.ts';
+import { isPermanent } from './explain.ts';
+import { Forwarding, type PortForward, type Remote } from './forwards.ts';
+import { type LinkState, pauseBefore } from './link-state.ts';
+import { disconnected, Master, type MasterOptions } from './master.ts';
+import type { Question } from './questions.ts';
+import { Sessions } from './sessions.ts';
+import type { Progress } from './ssh-log.ts';
+
+/** A living master answers within milliseconds. */
+const RESPONDS_MS = 1500;
+/** The way to the machine and back, on a bad line. */
+const ROUND_TRIP_MS = 5000;
+/** One that lasted this long was a connection; attempts after it count anew. */
+const LASTED_MS = 10_000;
+
+export interface LinkOptions {
+  /** Everything a master needs but what belongs to one attempt. */
+  readonly master: Omit<MasterOptions, 'socketPath' | 'onProgress' | 'onQuestion' | 'onProcess' | 'signal'>;
+  readonly folder: string;
+  /** Begins the names of this link's files. */
+  readonly prefix: string;
+  /** The state has changed, or the ssh process has. */
+  readonly onChange: (link: Link) => void;
+}
+
+interface Line {
+  readonly master: Master;
+  readonly sessions: Sessions;
+  readonly forwarding: Forwarding;
+  readonly since: number;
+}
+
+/**
+ * The connection to one account: connects, carries commands and forwards, notices its loss, and comes back by itself
+ * for as long as it is wanted.
+ */
+export class Link implements RemoteExec, Forwards {
+  /** The name it was first asked for by. */
+  readonly alias: string;
+  /** Equal for all aliases that lead to one account by one way. */
+  readonly key: string;
+  readonly #options: LinkOptions;
+  #state: LinkState = { status: 'disconnected' };
+  #line: Line | null = null;
+  #process: ProcessRef | null = null;
+  #attempt = 0;
+  #retry: NodeJS.Timeout | null = null;
+  /** The attempt under way. */
+  #connecting: { readonly done: Promise<void>; readonly abort: AbortController } | null = null;
+  #disconnecting: Promise<void> | null = null;
+  #checking: Promise<void> | null = null;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.alias = options.master.resolved.alias;
+    this.key = options.master.resolved.key;
+  }
+
+  get state(): LinkState {
+    return this.#state;
+  }
+
+  /** The ssh process that runs for it; null when none does. */
+  get processRef(): ProcessRef | null {
+    return this.#process;
+  }
+
+  /**
+   * Connects unless it is connected. A failure of this first attempt is final: the person sees it at once.
+   *
+   * @throws SshFailed
+   */
+  async connect(): Promise<void> {
+    await this.#disconnecting;
+    if (this.#state.status === 'connected') return;
+    this.#clearRetry();
+    await (this.#connecting?.done ?? this.#begin(0));
+    const { state } = this;
+    if (state.status === 'failed') throw state.error;
+    if (state.status === 'reconnecting') throw state.why;
+    if (state.status !== 'connected') throw disconnected(this.alias);
+  }
+
+  /**
+   * Ends the connection and everything that goes through it, and stops coming back. Bounded by about 5 s, and mostly
+   * over in milliseconds. Idempotent, never rejects.
+   */
+  disconnect(): Promise<void> {
+    this.#disconnecting ??= this.#disconnect().finally(() => {
+      this.#disconnecting = null;
+    });
+    return this.#disconnecting;
+  }
+
+  async #disconnect(): Promise<void> {
+    this.#clearRetry();
+    const connecting = this.#connecting;
+    connecting?.abort.abort();
+    const line = this.#line;
+    this.#line = null;
+    this.#become({ status: 'disconnected' });
+    await Promise.all([line?.master.end(), connecting?.done]);
+    this.#become({ status: 'disconnected' });
+  }
+
+  /** Tries now what waits for its time, or failed. Does nothing in any other state. */
+  retryNow(): void {
+    const { status } = this.#state;
+    if (status !== 'reconnecting' && status !== 'failed') return;
+    if (this.#connecting !== null || this.#disconnecting !== null) return;
+    this.#clearRetry();
+    void this.#begin(status === 'failed' ? 0 : this.#attempt);
+  }
+
+  /**
+   * The machine was asleep or the network has changed: a waiting attempt is made now, and a connection that does not
+   * answer soon is replaced. Resolves when that is found out.
+   */
+  async wake(): Promise<void> {
+    if (this.#state.status === 'reconnecting') this.retryNow();
+    else if (this.#line !== null) await this.#check();
+  }
+
+  async exec(input: string | Buffer, deadlineMs: number): Promise<ExecResult> {
+    return this.#usable().sessions.run(input, deadlineMs);
+  }
+
+  async socket(remote: Remote): Promise<Forward> {
+    return this.#usable().forwarding.socket(remote);
+  }
+
+  async port(remote: Remote, preferred: number | null): Promise<PortForward> {
+    return this.#usable().forwarding.port(remote, preferred);
+  }
+
+  #usable(): Line {
+    if (this.#line !== null) return this.#line;
+    throw new SshFailed(this.alias, 'link', 'not-connected', `${this.alias} is not connected.`, 'Connect it first.');
+  }
+
+  #begin(attempt: number): Promise<void> {
+    const abort = new AbortController();
+    const done = this.#try(attempt, abort.signal).finally(() => {
+      if (this.#connecting?.abort === abort) this.#connecting = null;
+    });
+    this.#connecting = { done, abort };
+    return done;
+  }
+
+  async #try(attempt: number, signal: AbortSignal): Promise<void> {
+    this.#attempt = attempt;
+    let last: Progress = { step: 'name', text: `Connecting to ${this.alias}` };
+    const progress = (): void => {
+      if (!signal.aborted) this.#become({ status: 'connecting', ...last, attempt });
+    };
+    const question = (pending: Question | null): void => {
+      if (signal.aborted) return;
+      if (pending === null) progress();
+      else this.#become({ status: 'authenticating', question: pending, attempt });
+    };
+    progress();
+    let master: Master;
+    try {
+      master = await Master.start({
+        ...this.#options.master,
+        socketPath: `${this.#options.folder}/${this.#options.prefix}m${++masters}`,
+        signal,
+        onProgress: (next) => {
+          last = next;
+          progress();
+        },
+        onQuestion: question,
+        onProcess: (ref) => {
+          this.#process = ref;
+          this.#options.onChange(this);
+        },
+      });
+    } catch (error) {
+      if (!signal.aborted) this.#failed(error, attempt);
+      return;
+    }
+    if (signal.aborted) return master.end();
+    this.#up(master);
+  }
+
+  #failed(error: unknown, attempt: number): void {
+    const failed = error instanceof SshFailed ? error : unexpected(this.alias, error);
+    if (attempt === 0 || isPermanent(failed)) this.#become({ status: 'failed', error: failed });
+    else this.#comeBack(failed);
+  }
+
+  #up(master: Master): void {
+    const { folder, prefix, master: options } = this.#options;
+    const shared = { alias: this.alias, master, folder, prefix, onDeadline: () => void this.#check() };
+    const line: Line = {
+      master,
+      sessions: new Sessions({ ...shared, ssh: options.ssh }),
+      forwarding: new Forwarding(shared),
+      since: performance.now(),
+    };
+    this.#line = line;
+    this.#become({ status: 'connected' });
+    void master.ended.then((why) => this.#lost(line, why));
+  }
+
+  #lost(line: Line, why: SshFailed): void {
+    if (this.#line !== line) return;
+    this.#line = null;
+    if (performance.now() - line.since > LASTED_MS) this.#attempt = 0;
+    this.#comeBack(why);
+  }
+
+  #comeBack(why: SshFailed): void {
+    this.#attempt += 1;
+    const attempt = this.#attempt;
+    const ms = pauseBefore(attempt);
+    const retryAt = { monotonic: performance.now() + ms, wall: Date.now() + ms };
+    this.#become({ status: 'reconnecting', attempt, retryAt, why });
+    this.#clearRetry();
+    this.#retry = setTimeout(() => void this.#begin(attempt), ms);
+  }
+
+  /** Replaces the connection unless ssh itself and the machine behind it answer soon. */
+  #check(): Promise<void> {
+    this.#checking ??= this.#checkLine().finally(() => {
+      this.#checking = null;
+    });
+    return this.#checking;
+  }
+
+  async #checkLine(): Promise<void> {
+    const line = this.#line;
+    if (line === null) return;
+    const { master, forwarding } = line;
+    const responds = await master.responds(RESPONDS_MS);
+    if (responds && (await forwarding.ping(ROUND_TRIP_MS))) return;
+    if (this.#line !== line) return;
+    await master.kill(stuck(this.alias, responds));
+  }
+
+  #clearRetry(): void {
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    this.#retry = null;
+  }
+
+  #become(state: LinkState): void {
+    if (state.status === 'disconnected' && this.#state.status === 'disconnected') return;
+    this.#state = state;
+    this.#options.onChange(this);
+  }
+}
+
+let masters = 0;
+
+function stuck(alias: string, responds: boolean): SshFailed {
+  return new SshFailed(
+    alias,
+    'link',
+    responds ? 'no-answer' : 'stuck-master',
+    responds
+      ? `${alias} does not answer any more, so its connection was replaced.`
+      : `The ssh that led to ${alias} was stuck and was replaced.`,
+    'Rollcall connects again by itself.',
+  );
+}
+
+function unexpected(alias: string, error: unknown): SshFailed {
+  const message = error instanceof Error ? error.message : String(error);
+  return new SshFailed(
+    alias,
+    'link',
+    'unexpected',
+    `${alias} could not be connected.`,
+    'The reason is shown below. Try again.',
+    message,
+    error,
+  );
+}

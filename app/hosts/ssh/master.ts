@@ -1,0 +1,349 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, unlinkSync } from 'node:fs';
+import { homedir } from 'node:os';
+import type { ProcessRef } from '../../identity/identity.ts';
+import { SshFailed } from './contract.ts';
+import { sshEnvironment } from './environment.ts';
+import { explainDeadline, explainEnd } from './explain.ts';
+import { MuxFailed, muxCheck, muxTerminate } from './mux.ts';
+import type { Admission, Question, Questioner } from './questions.ts';
+import { configOptions, type Resolved, type SshProgram } from './resolve.ts';
+import { type Progress, SshLog } from './ssh-log.ts';
+
+/** Reads the identity of a child of ours; called before the child can be collected. */
+export type Capture = (pid: number) => ProcessRef | null | Promise<ProcessRef | null>;
+
+export interface MasterOptions {
+  readonly resolved: Resolved;
+  readonly ssh: SshProgram;
+  /** Of at most 90 bytes; nothing stands there. */
+  readonly socketPath: string;
+  readonly capture: Capture;
+  /** Null without a person: then ssh asks nothing and fails instead. */
+  readonly questioner: Questioner | null;
+  readonly timing: MasterTiming;
+  readonly onProgress: (progress: Progress) => void;
+  readonly onQuestion: (question: Question | null) => void;
+  /** It runs, or (null) it does no more. */
+  readonly onProcess: (ref: ProcessRef | null) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface MasterTiming {
+  /** A silent machine is asked for a sign of life this often, in seconds, and given up after `aliveCount` without one. */
+  readonly aliveSeconds: number;
+  readonly aliveCount: number;
+  /** From the start of ssh to a usable connection, without the time a person is asked, in milliseconds. */
+  readonly budgetMs: number;
+}
+
+/** Notices a dead line after 30 to 40 s. */
+export const MASTER_TIMING: MasterTiming = { aliveSeconds: 10, aliveCount: 3, budgetMs: 30_000 };
+
+/** ssh puts 17 characters behind it while it makes the socket, and 108 is the most a socket's name may have. */
+export const LONGEST_CONTROL_PATH = 90;
+const CONNECT_SECONDS = 15;
+/** A living master answers within milliseconds, also while it waits for the network. */
+export const CHECK_MS = 2000;
+const TICK_MS = 100;
+const ORDERLY_MS = 1000;
+const TERM_MS = 1000;
+const KILL_MS = 2000;
+
+/**
+ * The options of a master. It is a process of its own for us alone: what the configuration says of masters, forwards,
+ * terminals, commands and backgrounds is for the person's own connections.
+ */
+function masterArguments({ resolved, ssh, socketPath, questioner, timing }: MasterOptions): readonly string[] {
+  const options = [
+    'ControlPersist=no',
+    'ClearAllForwardings=yes',
+    'ExitOnForwardFailure=no',
+    'GatewayPorts=no',
+    'Tunnel=no',
+    'PermitLocalCommand=no',
+    'RemoteCommand=none',
+    'StreamLocalBindMask=0177',
+    'StreamLocalBindUnlink=no',
+    'VisualHostKey=no',
+    'ConnectionAttempts=1',
+    `ConnectTimeout=${CONNECT_SECONDS}`,
+    `ServerAliveInterval=${timing.aliveSeconds}`,
+    `ServerAliveCountMax=${timing.aliveCount}`,
+    ...(questioner === null ? ['BatchMode=yes'] : ['BatchMode=no']),
+    // Since OpenSSH 8.7; an older one would stop at the unknown name. `-n`, `-N` are the others of its kind.
+    ...(resolved.knownOptions.has('forkafterauthentication') ? ['ForkAfterAuthentication=no'] : []),
+  ];
+  return [
+    ...configOptions(ssh),
+    // No agent, no X11, no terminal, no input, no command; its steps are read from -v.
+    ...['-M', '-N', '-n', '-T', '-a', '-x', '-v'],
+    // ssh expands percent signs in it.
+    ...['-S', socketPath.replaceAll('%', '%%')],
+    ...options.flatMap((option) => ['-o', option]),
+    '--',
+    resolved.alias,
+  ];
+}
+
+/**
+ * One ssh that holds one connection, for sessions and forwards to ride on. It is our direct child in the foreground, so
+ * we learn of its end by event and can always end it by its handle. It leads a session of its own: the Ctrl-C of a
+ * terminal is for the command that runs there, which ends it in order; and without a terminal it can ask through
+ * SSH_ASKPASS or not at all, never on the screen of whoever started us. When we are killed it stays, until the guard
+ * ends it by its identity.
+ */
+export class Master {
+  readonly socketPath: string;
+  readonly processRef: ProcessRef;
+  /** Resolves when the process has ended, with why. Never rejects. */
+  readonly ended: Promise<SshFailed>;
+  readonly #child: ChildProcess;
+  readonly #alias: string;
+  /** Why it is being ended by us, told instead of what ssh says. */
+  #verdict: SshFailed | null = null;
+  #ending: Promise<void> | null = null;
+
+  private constructor(
+    alias: string,
+    child: ChildProcess,
+    processRef: ProcessRef,
+    socketPath: string,
+    exited: Promise<SshFailed>,
+  ) {
+    this.#alias = alias;
+    this.#child = child;
+    this.processRef = processRef;
+    this.socketPath = socketPath;
+    this.ended = exited.then((why) => {
+      removeSocket(socketPath);
+      return this.#verdict ?? why;
+    });
+  }
+
+  /** False as soon as its end is known. */
+  get running(): boolean {
+    return isRunning(this.#child);
+  }
+
+  /**
+   * Connects and logs in.
+   *
+   * @returns once the control socket answers
+   * @throws SshFailed; then nothing of it is left
+   */
+  static async start(options: MasterOptions): Promise<Master> {
+    const { resolved, ssh, socketPath, questioner, capture, timing } = options;
+    const { alias } = resolved;
+    const log = new SshLog(options.onProgress);
+    options.onProgress({ step: 'name', text: `Looking up ${resolved.hostname}` });
+    const child = spawn(ssh.program, masterArguments(options), {
+      cwd: homedir(),
+      env: sshEnvironment(ssh.env, questioner?.env ?? null),
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const exited = new Promise<SshFailed>((resolve) => {
+      child.once('error', (error) => {
+        if (child.pid !== undefined) return;
+        resolve(notStarted(alias, error));
+      });
+      child.once('exit', (_code, signal) => {
+        // What it said last may still be on its way; a proxy command may hold the stream open for ever.
+        const explain = (): void => {
+          log.finish();
+          child.stderr?.destroy();
+          resolve(explainEnd(alias, log, signal));
+        };
+        const timer = setTimeout(explain, 100);
+        child.stderr?.once('close', () => {
+          clearTimeout(timer);
+          explain();
+        });
+      });
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => log.push(text));
+    if (child.pid === undefined) throw await exited;
+    const ref = await capture(child.pid);
+    if (ref === null) {
+      endGroup(child);
+      await exited;
+      throw unidentified(alias);
+    }
+    options.onProcess(ref);
+    const master = new Master(alias, child, ref, socketPath, exited);
+    void master.ended.then(() => options.onProcess(null));
+    let pending: Question | null = null;
+    const admission = questioner?.admit(child.pid, alias, (question) => {
+      pending = question;
+      options.onQuestion(question);
+    });
+    try {
+      await master.#ready(log, timing.budgetMs, () => pending !== null, admission ?? null, options.signal);
+      log.forget();
+      return master;
+    } catch (error) {
+      await master.kill(error instanceof SshFailed ? error : null);
+      throw error;
+    } finally {
+      admission?.release();
+    }
+  }
+
+  async #ready(
+    log: SshLog,
+    budgetMs: number,
+    isAsking: () => boolean,
+    admission: Admission | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const alias = this.#alias;
+    let failed: SshFailed | null = null;
+    void this.ended.then((why) => {
+      failed = why;
+    });
+    let spent = 0;
+    for (let before = performance.now(); ; ) {
+      if (signal.aborted) throw disconnected(alias);
+      const givenUp = admission?.givenUp ?? null;
+      if (givenUp !== null) throw unanswered(alias, givenUp, log);
+      if (failed !== null) throw failed;
+      if (existsSync(this.socketPath) && (await this.#answers(alias))) return;
+      const now = performance.now();
+      if (!isAsking()) spent += now - before;
+      before = now;
+      if (spent > budgetMs) throw explainDeadline(alias, log, budgetMs);
+      await Promise.race([this.ended, pause(log.told.authenticated ? TICK_MS / 5 : TICK_MS)]);
+    }
+  }
+
+  async #answers(alias: string): Promise<boolean> {
+    try {
+      const pid = await muxCheck(this.socketPath, CHECK_MS);
+      if (pid === this.#child.pid) return true;
+      throw new SshFailed(
+        alias,
+        'link',
+        'not-our-child',
+        `The connection to ${alias} is not held by the ssh that Rollcall started.`,
+        'Check that the program ssh in your PATH is OpenSSH itself and no script around it.',
+      );
+    } catch (error) {
+      // The socket's file is there a moment before anybody listens.
+      if (error instanceof MuxFailed) return false;
+      throw error;
+    }
+  }
+
+  /** Whether the process itself still does its work; says nothing of the machine at the other end. */
+  async responds(deadlineMs: number): Promise<boolean> {
+    try {
+      return (await muxCheck(this.socketPath, deadlineMs)) === this.#child.pid;
+    } catch (error) {
+      if (error instanceof MuxFailed) return false;
+      throw error;
+    }
+  }
+
+  /** Ends it in order, then by signals; bounded. Idempotent, never rejects. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    this.#verdict ??= disconnected(this.#alias);
+    if (!this.running) return void (await this.ended);
+    try {
+      await muxTerminate(this.socketPath, ORDERLY_MS);
+      if (await this.#exits(ORDERLY_MS)) return;
+    } catch (error) {
+      // Whatever became of the request, the signals follow.
+      if (!(error instanceof MuxFailed)) throw error;
+    }
+    if (this.running) this.#child.kill('SIGTERM');
+    if (await this.#exits(TERM_MS)) return;
+    await this.kill(null);
+  }
+
+  /** Ends it at once, with what it has started. @param why told as the reason of its end */
+  async kill(why: SshFailed | null): Promise<void> {
+    this.#verdict ??= why;
+    endGroup(this.#child);
+    await this.#exits(KILL_MS);
+  }
+
+  async #exits(withinMs: number): Promise<boolean> {
+    await Promise.race([this.ended, pause(withinMs)]);
+    return !this.running;
+  }
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+/** The whole session: a proxy command that hangs would outlive ssh. */
+function endGroup(child: ChildProcess): void {
+  // Our own child that is not collected: number and group cannot be another's.
+  if (child.pid === undefined || !isRunning(child)) return;
+  try {
+    if (process.platform !== 'win32') process.kill(-child.pid, 'SIGKILL');
+  } finally {
+    // macOS refuses a group of which a member has ended already; the child itself is ended in any case.
+    child.kill('SIGKILL');
+  }
+}
+
+function removeSocket(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    // ssh has removed it, as it does when it ends in order.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function notStarted(alias: string, error: Error): SshFailed {
+  return new SshFailed(
+    alias,
+    'resolve',
+    'no-ssh',
+    'The program ssh could not be started on this machine.',
+    'Install the OpenSSH client.',
+    error.message,
+    error,
+  );
+}
+
+function unidentified(alias: string): SshFailed {
+  return new SshFailed(
+    alias,
+    'link',
+    'not-identified',
+    `The ssh for ${alias} was started, but could not be identified, and was ended again.`,
+    'Try again.',
+  );
+}
+
+export function disconnected(alias: string): SshFailed {
+  return new SshFailed(alias, 'link', 'disconnected', `${alias} was disconnected.`, 'Connect it again to use it.');
+}
+
+function unanswered(alias: string, givenUp: 'cancelled' | 'timeout', log: SshLog): SshFailed {
+  const hostKey = log.step === 'host-key';
+  return new SshFailed(
+    alias,
+    hostKey ? 'host-key' : 'authentication',
+    givenUp,
+    givenUp === 'timeout'
+      ? `Nobody answered what ssh asked for ${alias}, so it was not connected.`
+      : `Connecting ${alias} was given up at a question.`,
+    'Connect again when you can answer it.',
+    log.text || null,
+  );
+}

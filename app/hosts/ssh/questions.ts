@@ -1,0 +1,45 @@
+/** What ssh asks while it connects, and who answers. */
+
+export type QuestionType = 'password' | 'passphrase' | 'code' | 'host-key' | 'confirm';
+
+export interface Question {
+  /** Unique within this process. */
+  readonly id: string;
+  readonly alias: string;
+  readonly type: QuestionType;
+  /** ssh's own words, of several lines where it has several. */
+  readonly text: string;
+  /** Of the host key in question, `SHA256:…`. */
+  readonly fingerprint?: string;
+  /** File of the key whose passphrase is asked. */
+  readonly keyPath?: string;
+  /** 1, and one more each time the same is asked again by one ssh. */
+  readonly attempt: number;
+}
+
+/**
+ * Asks the person. Resolves with the answer (`yes` or `no` for a host key or a confirmation), null when it is given up,
+ * which gives up the whole connection. The signal fires when nobody waits for the answer any more.
+ */
+export type Ask = (question: Question, signal: AbortSignal) => Promise<string | null>;
+
+/** How the questions of one ssh ended; null when none was given up. */
+export type GivenUp = 'cancelled' | 'timeout' | null;
+
+/** Lets the questions of one ssh through. */
+export interface Admission {
+  readonly givenUp: GivenUp;
+  /** No more questions of this ssh; a pending one is taken back. */
+  release(): void;
+}
+
+/** Where masters get their questions answered. */
+export interface Questioner {
+  /** Added to the environment of ssh; holds no secret. */
+  readonly env: Readonly<Record<string, string>>;
+  /**
+   * @param pid of an ssh that is our own child and not collected
+   * @param onPending with the question that waits, and null when none does any more
+   */
+  admit(pid: number, alias: string, onPending: (question: Question | null) => void): Admission;
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { aliasTrouble } from './alias.ts';
+import { SshFailed } from './contract.ts';
+import { type Environment, sshEnvironment } from './environment.ts';
+import { type Ran, RunFailed, runBounded } from './run-bounded.ts';
+
+/** The person's ssh and how it is called. */
+export interface SshProgram {
+  /** `ssh` from the PATH unless a test has another. */
+  readonly program: string;
+  /** Absolute path of another configuration file (`-F`); null for the person's own. */
+  readonly sshConfig: string | null;
+  readonly env: Environment;
+}
+
+/** Where an alias leads, as `ssh -G` says. */
+export interface Resolved {
+  readonly alias: string;
+  readonly hostname: string;
+  readonly user: string;
+  readonly port: number;
+  readonly proxyJump: string | null;
+  readonly proxyCommand: string | null;
+  /** Equal for two aliases that lead to one account by one way. Hex. */
+  readonly key: string;
+  /** Names of the options this ssh knows, in lower case. */
+  readonly knownOptions: ReadonlySet<string>;
+}
+
+/** `Match exec` and canonical names may wait for other machines. */
+const RESOLVE_MS = 5000;
+/** What decides which account is reached by which way, besides the name, the port and the user. */
+const WAY = ['proxyjump', 'proxycommand', 'hostkeyalias', 'bindaddress', 'bindinterface', 'addressfamily'] as const;
+
+/** Options that choose the configuration, to be put before all others. */
+export function configOptions({ sshConfig }: Pick<SshProgram, 'sshConfig'>): readonly string[] {
+  return sshConfig === null ? [] : ['-F', sshConfig];
+}
+
+/**
+ * Asks ssh where an alias leads, without connecting.
+ *
+ * @param deadlineMs after which ssh and everything it has started is ended
+ * @throws SshFailed with step `alias` or `resolve`
+ */
+export async function resolveAlias(alias: string, ssh: SshProgram, deadlineMs = RESOLVE_MS): Promise<Resolved> {
+  const trouble = aliasTrouble(alias);
+  if (trouble !== null) throw trouble;
+  const ran = await ask(alias, ssh, deadlineMs);
+  if (ran.code !== 0) {
+    throw new SshFailed(
+      alias,
+      'resolve',
+      'bad-configuration',
+      `ssh could not read the configuration for ${alias}.`,
+      'Mend the line that ssh names, then try again.',
+      ran.stderr.trim() || null,
+    );
+  }
+  return parseResolved(alias, ran.stdout);
+}
+
+async function ask(alias: string, ssh: SshProgram, deadlineMs: number): Promise<Ran> {
+  try {
+    const args = ['-G', ...configOptions(ssh), '--', alias];
+    return await runBounded(ssh.program, args, sshEnvironment(ssh.env), deadlineMs);
+  } catch (error) {
+    if (!(error instanceof RunFailed)) throw error;
+    if (error.reason === 'not-started') {
+      throw new SshFailed(
+        alias,
+        'resolve',
+        'no-ssh',
+        'The program ssh could not be started on this machine.',
+        'Install the OpenSSH client.',
+        error.message,
+        error,
+      );
+    }
+    throw new SshFailed(
+      alias,
+      'resolve',
+      'deadline',
+      `ssh did not work out where ${alias} leads within ${deadlineMs / 1000} s.`,
+      'Look at the Match exec lines of your SSH configuration: one of them does not end.',
+      error.stderr.trim() || null,
+      error,
+    );
+  }
+}
+
+/** Reads what `ssh -G` prints. @throws SshFailed when it names no host */
+export function parseResolved(alias: string, text: string): Resolved {
+  const values = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const blank = line.indexOf(' ');
+    const name = (blank < 0 ? line : line.slice(0, blank)).toLowerCase();
+    if (name !== '' && !values.has(name)) values.set(name, blank < 0 ? '' : line.slice(blank + 1).trim());
+  }
+  const value = (name: string): string | null => {
+    const said = values.get(name);
+    return said === undefined || said === '' || said === 'none' ? null : said;
+  };
+  const hostname = value('hostname')?.toLowerCase() ?? null;
+  const user = value('user');
+  const port = Number(value('port'));
+  if (hostname === null || user === null || !Number.isInteger(port) || port < 1) {
+    throw new SshFailed(
+      alias,
+      'resolve',
+      'bad-configuration',
+      `ssh did not say where ${alias} leads.`,
+      'Check that the program ssh is the OpenSSH client.',
+      text.slice(0, 2000) || null,
+    );
+  }
+  const way = WAY.map(value);
+  // A command that is told the alias (%n) may go another way for each.
+  const named = /%n/u.test(value('proxycommand') ?? '') ? alias : null;
+  return {
+    alias,
+    hostname,
+    user,
+    port,
+    proxyJump: value('proxyjump'),
+    proxyCommand: value('proxycommand'),
+    key: createHash('sha256')
+      .update(JSON.stringify([hostname, user, port, way, named]))
+      .digest('hex')
+      .slice(0, 24),
+    knownOptions: new Set(values.keys()),
+  };
+}
