@@ -1,8 +1,8 @@
 /** Follows the records on disk, so that none can go away without a word. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseRecord } from '../app/records/files.ts';
 import type { ServerRecord } from '../app/records/schema.ts';
-import { parseRecord } from '../app/records/store.ts';
 
 export interface Vanished {
   readonly record: ServerRecord;

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { bundle } from '../hosts/local/testing/bundle.ts';
-import { RecordStore } from '../records/store.ts';
+import { listRecords } from '../records/files.ts';
 import { readAudit } from '../supervisor/audit.ts';
 import { installFake, installProgram } from '../supervisor/fake-opencode.testing.ts';
 import { isAlive, livingOf, Started, waitUntil } from '../supervisor/processes.testing.ts';
@@ -83,7 +83,7 @@ afterEach(async () => {
 const servers = (): number[] => livingOf(programs);
 
 const rollcall = (...words: string[]): Promise<Ran> => running([process.execPath, command, ...words], home.env).ended;
-const records = () => new RecordStore(home.paths.recordsDir, home.paths.setAsideDir).list();
+const records = () => listRecords(home.paths.recordsDir);
 
 test('the same server started by four at once is one; all of them name it, and those that only look see the roll', async () => {
   const starts = Array.from({ length: 4 }, () => rollcall('start', 'opencode', '--dir', root, '--json'));

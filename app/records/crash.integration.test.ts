@@ -13,7 +13,7 @@ import { readAudit } from '../supervisor/audit.ts';
 import { installFake } from '../supervisor/fake-opencode.testing.ts';
 import { livingOf, Started, waitUntil } from '../supervisor/processes.testing.ts';
 import { openWorld } from '../supervisor/world.testing.ts';
-import { RecordStore } from './store.ts';
+import { listRecords } from './files.ts';
 
 const HAS_STRACE = process.platform === 'linux' && spawnSync('strace', ['-V']).status === 0;
 
@@ -58,14 +58,12 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-const store = () => new RecordStore(home.paths.recordsDir, home.paths.setAsideDir);
+const records = () => listRecords(home.paths.recordsDir);
 const start = () => [command, 'start', 'opencode', '--dir', root];
 
 /** States of the records on disk; `torn` is a file that does not parse. */
 function readRecords(): string[] {
-  return store()
-    .list()
-    .map(({ record }) => record?.state ?? 'torn');
+  return records().map(({ record }) => record?.state ?? 'torn');
 }
 
 /** PIDs of the servers of this test, whoever knows of them. */
@@ -163,7 +161,7 @@ async function nothingRuns(): Promise<void> {
 }
 
 async function oneRuns(): Promise<void> {
-  if (servers().length === 1 && store().list().length === 1) return;
+  if (servers().length === 1 && records().length === 1) return;
   await nothingRuns();
   await run(start());
 }
@@ -213,7 +211,7 @@ test.each<[string, (path: string) => void]>([
   async (_, lose) => {
     const prepare = async (): Promise<void> => {
       await oneRuns();
-      lose(store().list()[0]?.path ?? '');
+      lose(records()[0]?.path ?? '');
     };
     expect(await killEach('rename', act, prepare)).toBeGreaterThanOrEqual(1);
   },

@@ -2,8 +2,8 @@
 import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
 import type { ProcessRef, Verdict } from '../identity/identity.ts';
 import type { RecordEntry } from '../roll/schema.ts';
+import type { RecordFile } from './files.ts';
 import type { ServerRecord } from './schema.ts';
-import type { RecordFile } from './store.ts';
 
 /** A record whose process verifies `same`. */
 export interface LiveRecord {

@@ -18,39 +18,40 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ensurePrivateFolder, UnsafeFolder } from '../config/folders.ts';
+import { listRecords, parseRecord, readRecord } from './files.ts';
 import { someRecord } from './fixtures.testing.ts';
 import { RECORD_LIMIT_BYTES } from './schema.ts';
-import { parseRecord, RecordChanged, RecordStore } from './store.ts';
+import { LocalRecords, RecordChanged } from './store.ts';
 
 const NAME = someRecord().nonce;
 const ROOT = process.getuid?.() === 0;
 
 let root: string;
 let folder: string;
-let store: RecordStore;
+let store: LocalRecords;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'rollcall-hostile-'));
   folder = join(root, 'records');
   mkdirSync(folder, { mode: 0o700 });
-  store = new RecordStore(folder, join(root, 'aside'));
+  store = new LocalRecords(folder, join(root, 'aside'));
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const inFolder = (name: string) => join(folder, name);
 
-test('a hundred sparse megabytes cost no memory and no time, and are moved aside only as they were judged', () => {
+test('a hundred sparse megabytes cost no memory and no time, and are moved aside only as they were judged', async () => {
   const path = inFolder(`${NAME}.json`);
   writeFileSync(path, JSON.stringify(someRecord()));
   truncateSync(path, 100 * 1024 * 1024);
   const began = performance.now();
-  const judged = store.read(path);
+  const judged = readRecord(path);
   expect(performance.now() - began).toBeLessThan(500);
   expect(judged).toMatchObject({ record: null, problem: `it is larger than ${RECORD_LIMIT_BYTES} bytes` });
   // Beyond what was read: the beginning is the same.
   truncateSync(path, 100 * 1024 * 1024 + 1);
-  expect(() => store.setAside(path, judged?.sha256 ?? '', 0)).toThrow(RecordChanged);
-  const moved = store.setAside(path, store.read(path)?.sha256 ?? '', 0);
+  await expect(store.setAside(path, judged?.sha256 ?? '', 0)).rejects.toThrow(RecordChanged);
+  const moved = await store.setAside(path, readRecord(path)?.sha256 ?? '', 0);
   expect(statSync(moved).size).toBe(100 * 1024 * 1024 + 1);
 });
 
@@ -64,18 +65,18 @@ test.each([
 ])('JSON that is nested 30,000 deep, %s, is no record: it could be read, but never written again', (_, nested) => {
   const path = inFolder(`${NAME}.json`);
   writeFileSync(path, nested(30_000));
-  expect(store.read(path)).toMatchObject({ record: null, problem: 'it is nested deeper than a record is' });
+  expect(readRecord(path)).toMatchObject({ record: null, problem: 'it is nested deeper than a record is' });
 });
 
 test('a record of any size that is written can be read again: the command for people gives way', async () => {
   const long = someRecord({
     command: ['agentd', ...Array.from({ length: 3000 }, (_, at) => `--flag-${at}=${'é'.repeat(40)}`)],
   });
-  expect(store.read(await store.write(long))?.record).toMatchObject({
+  expect(readRecord(await store.write(long))?.record).toMatchObject({
     command: ['agentd', ...long.command.slice(1, 8), '…'],
   });
   const wide = { ...someRecord(), more: Array.from({ length: 9000 }, () => [1]) };
-  expect(store.read(await store.write(wide))?.record).toEqual(wide);
+  expect(readRecord(await store.write(wide))?.record).toEqual(wide);
 });
 
 test('a folder, a FIFO, a socket-like name and a device link among the records are listed as what they are', () => {
@@ -83,7 +84,9 @@ test('a folder, a FIFO, a socket-like name and a device link among the records a
   execFileSync('mkfifo', [inFolder('pipe.json')]);
   symlinkSync('/dev/zero', inFolder('zero.json'));
   writeFileSync(inFolder('notes.txt'), 'no record');
-  expect(store.list().map(({ path, problem, sha256 }) => [path.slice(folder.length + 1), problem, sha256])).toEqual([
+  expect(
+    listRecords(folder).map(({ path, problem, sha256 }) => [path.slice(folder.length + 1), problem, sha256]),
+  ).toEqual([
     ['folder.json', 'it is no regular file', ''],
     ['pipe.json', 'it is no regular file', ''],
     ['zero.json', 'it could not be opened (ELOOP)', ''],
@@ -98,7 +101,7 @@ test('bytes that are no UTF-8 are no record or a record, and never an error', ()
       const text = Buffer.from(bytes);
       const before = Buffer.from(`${JSON.stringify(someRecord()).slice(0, -1)},"more":"`);
       writeFileSync(path, wrapped ? Buffer.concat([before, text, Buffer.from('"}')]) : text);
-      const file = store.read(path);
+      const file = readRecord(path);
       return file !== null && (file.record === null) === (file.problem !== null) && file.sha256 !== '';
     }),
     { numRuns: 200 },
@@ -108,7 +111,9 @@ test('bytes that are no UTF-8 are no record or a record, and never an error', ()
 test('a records folder that is a file is one entry that says so; the file stays', () => {
   rmSync(folder, { recursive: true });
   writeFileSync(folder, 'somebody’s');
-  expect(store.list()).toMatchObject([{ path: folder, record: null, problem: expect.stringMatching(/ENOTDIR/u) }]);
+  expect(listRecords(folder)).toMatchObject([
+    { path: folder, record: null, problem: expect.stringMatching(/ENOTDIR/u) },
+  ]);
   expect(() => ensurePrivateFolder(folder)).toThrow(/could not be made|is no folder/u);
   expect(readFileSync(folder, 'utf8')).toBe('somebody’s');
 });
@@ -125,9 +130,9 @@ test('a records folder that is a link to one is used, and one that others may en
 
 test('a records folder that somebody removed is made again, private, by the next write', async () => {
   rmSync(folder, { recursive: true });
-  expect([store.list(), store.trouble()]).toEqual([[], null]);
+  expect([listRecords(folder), await store.trouble()]).toEqual([[], null]);
   await store.write(someRecord());
-  expect(store.list()).toHaveLength(1);
+  expect(listRecords(folder)).toHaveLength(1);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
 });
 

@@ -15,17 +15,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { listRecords, parseRecord, readRecord } from './files.ts';
 import { someRecord } from './fixtures.testing.ts';
 import { RECORD_LIMIT_BYTES } from './schema.ts';
-import { parseRecord, RecordChanged, RecordStore } from './store.ts';
+import { LocalRecords, RecordChanged } from './store.ts';
 
 let root: string;
-let store: RecordStore;
+let store: LocalRecords;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'rollcall-records-'));
   mkdirSync(join(root, 'records'), { mode: 0o700 });
-  store = new RecordStore(join(root, 'records'), join(root, 'aside'));
+  store = new LocalRecords(join(root, 'records'), join(root, 'aside'));
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -35,16 +36,16 @@ test('what is written is read again, 0600, with nothing else left in the folder'
   const path = await store.write(someRecord());
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readdirSync(join(root, 'records'))).toEqual([`${NAME}.json`]);
-  expect(store.list()).toMatchObject([{ path, problem: null, record: someRecord() }]);
+  expect(listRecords(join(root, 'records'))).toMatchObject([{ path, problem: null, record: someRecord() }]);
 });
 
 test('a folder that does not exist yet holds no records', () => {
-  expect(new RecordStore(join(root, 'nowhere'), join(root, 'aside')).list()).toEqual([]);
+  expect(listRecords(join(root, 'nowhere'))).toEqual([]);
 });
 
 test('unknown fields of the same version are kept', async () => {
   const path = await store.write({ ...someRecord(), note: 'from a sibling' });
-  expect(store.read(path)?.record).toMatchObject({ note: 'from a sibling' });
+  expect(readRecord(path)?.record).toMatchObject({ note: 'from a sibling' });
 });
 
 test('a record of version 1 is read with what it could not know left open, and its file stays as it is', () => {
@@ -53,7 +54,7 @@ test('a record of version 1 is read with what it could not know left open, and i
   const path = join(root, 'records', `${NAME}.json`);
   const text = JSON.stringify({ ...known, version: 1, note: 'kept' });
   writeFileSync(path, text);
-  expect(store.read(path)?.record).toEqual({
+  expect(readRecord(path)?.record).toEqual({
     ...known,
     version: 2,
     note: 'kept',
@@ -84,7 +85,7 @@ describe('C23 what is no record gets a reason and is never thrown away', () => {
     ],
   ])('%s', (_, content, problem) => {
     writeFileSync(file(), content);
-    const [found] = store.list();
+    const [found] = listRecords(join(root, 'records'));
     expect(found?.record).toBeNull();
     expect(found?.problem).toMatch(problem);
     expect(existsSync(file())).toBe(true);
@@ -93,7 +94,7 @@ describe('C23 what is no record gets a reason and is never thrown away', () => {
   test('a link and a FIFO are refused without being followed or waited for', () => {
     symlinkSync('/etc/passwd', join(root, 'records', 'link.json'));
     execFileSync('mkfifo', [join(root, 'records', 'pipe.json')]);
-    expect(store.list().map(({ problem }) => problem)).toEqual([
+    expect(listRecords(join(root, 'records')).map(({ problem }) => problem)).toEqual([
       expect.stringMatching(/ELOOP/u),
       expect.stringMatching(/no regular file/u),
     ]);
@@ -112,8 +113,8 @@ describe('C23 what is no record gets a reason and is never thrown away', () => {
 describe('moving aside', () => {
   test('moves exactly the bytes that were judged', async () => {
     const path = await store.write(someRecord());
-    const judged = store.read(path);
-    const moved = store.setAside(path, judged?.sha256 ?? '', Date.parse('2026-03-02T12:00:00Z'));
+    const judged = readRecord(path);
+    const moved = await store.setAside(path, judged?.sha256 ?? '', Date.parse('2026-03-02T12:00:00Z'));
     expect(existsSync(path)).toBe(false);
     expect(JSON.parse(readFileSync(moved, 'utf8'))).toEqual(someRecord());
     expect(statSync(join(root, 'aside')).mode & 0o777).toBe(0o700);
@@ -121,14 +122,14 @@ describe('moving aside', () => {
 
   test('leaves a record alone that changed in between', async () => {
     const path = await store.write(someRecord());
-    const judged = store.read(path);
+    const judged = readRecord(path);
     await store.write(someRecord({ keepRunning: true }));
-    expect(() => store.setAside(path, judged?.sha256 ?? '', 0)).toThrow(RecordChanged);
-    expect(store.read(path)?.record?.keepRunning).toBe(true);
+    await expect(store.setAside(path, judged?.sha256 ?? '', 0)).rejects.toThrow(RecordChanged);
+    expect(readRecord(path)?.record?.keepRunning).toBe(true);
   });
 
-  test('removing what is not there is a no-op', () => {
-    expect(() => store.remove(NAME)).not.toThrow();
+  test('removing what is not there is a no-op', async () => {
+    await expect(store.remove(NAME)).resolves.toBeUndefined();
   });
 });
 
@@ -136,5 +137,5 @@ test('an unreadable record is a problem, not a crash', async (context) => {
   if (process.getuid?.() === 0) context.skip('root reads everything');
   const path = await store.write(someRecord());
   chmodSync(path, 0);
-  expect(store.list()[0]?.problem).toMatch(/EACCES/u);
+  expect(listRecords(join(root, 'records'))[0]?.problem).toMatch(/EACCES/u);
 });

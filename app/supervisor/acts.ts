@@ -111,7 +111,7 @@ export class Acts {
       case 'start-again':
         return this.#recovery.startAgain(command.nonce, 'person', by);
       case 'forget': {
-        const result = this.#recovery.forget(command.nonce);
+        const result = await this.#recovery.forget(command.nonce);
         await this.#parts.freshSight().catch(() => undefined);
         return result;
       }
@@ -346,7 +346,7 @@ export class Acts {
     const { lives, store, host, lastSight, pending } = this.#parts;
     const left: string[] = [];
     for (const nonce of pending) {
-      const record = store.read(store.pathOf(nonce))?.record ?? null;
+      const record = (await store.read(store.pathOf(nonce)))?.record ?? null;
       if (record?.keepRunning === false) left.push(`the start of ${record.kind} in ${record.directory} was cut off`);
     }
     for (const { id, record, label } of supervisedOf(lastSight(), lives, store)) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LookFailed } from '../hosts/host.ts';
 import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
-import { RecordStore } from '../records/store.ts';
+import { listRecords } from '../records/files.ts';
 import { recognise } from '../servers/recognise.ts';
 import { installFake } from './fake-opencode.testing.ts';
 import { Started, waitUntil } from './processes.testing.ts';
@@ -46,13 +46,13 @@ afterEach(async () => {
 });
 
 test('a server whose start failed without being able to end it is bound to its record, though its wrapper is gone', async () => {
-  const store = new RecordStore(world.paths.recordsDir, world.paths.setAsideDir);
+  const records = () => listRecords(world.paths.recordsDir);
   const start = world.core.run(
     { command: 'start', kind: 'opencode', directory: folder, port: null, forPid: null, keepRunning: false },
     'window',
   );
-  await waitUntil('it is spawned', () => store.list()[0]?.record?.state === 'spawned');
-  const wrapper = store.list()[0]?.record?.spawned?.identity.pid ?? 0;
+  await waitUntil('it is spawned', () => records()[0]?.record?.state === 'spawned');
+  const wrapper = records()[0]?.record?.spawned?.identity.pid ?? 0;
   blind = true;
   started.note(wrapper);
   expect(await start).toMatchObject({ ok: false });
@@ -65,8 +65,8 @@ test('a server whose start failed without being able to end it is bound to its r
   const [server] = roll.servers;
   started.note(server?.pid ?? 0);
   expect(server).toMatchObject({ standing: 'supervised', health: 'ok' });
-  expect(store.list()[0]?.record).toMatchObject({ state: 'bound', server: { identity: { pid: server?.pid } } });
+  expect(records()[0]?.record).toMatchObject({ state: 'bound', server: { identity: { pid: server?.pid } } });
   const stopped = await world.core.run({ command: 'stop', server: server?.id ?? '', force: false }, 'window');
   expect(stopped).toMatchObject({ ok: true });
-  expect(store.list()).toEqual([]);
+  expect(records()).toEqual([]);
 });

@@ -10,7 +10,7 @@ import { createLocalHost } from '../hosts/local/local-host.ts';
 import { workerLooker } from '../hosts/local/look-client.ts';
 import type { Looker } from '../hosts/local/looker.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { RecordStore } from '../records/store.ts';
+import { LocalRecords } from '../records/store.ts';
 import { Audit } from './audit.ts';
 import type { LocalCore } from './core.ts';
 import type { GuardPort } from './guard-port.ts';
@@ -92,7 +92,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
     lock,
     host,
     settings,
-    store: new RecordStore(paths.recordsDir, paths.setAsideDir),
+    store: new LocalRecords(paths.recordsDir, paths.setAsideDir),
     audit: new Audit(paths.auditFile),
     memory: new Memory(readMemory(paths.seenFile), performance.now()),
     env: options.env ?? process.env,

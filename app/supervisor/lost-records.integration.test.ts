@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { listRecords } from '../records/files.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { RecordStore } from '../records/store.ts';
 import { readAudit } from './audit.ts';
 import { installFake, installProgram } from './fake-opencode.testing.ts';
 import { isAlive, Started } from './processes.testing.ts';
@@ -55,7 +55,7 @@ async function start(kind = 'opencode'): Promise<{ pid: number; path: string; re
   );
   if (!result.ok || result.server === null) throw new Error(JSON.stringify(result));
   started.note(result.server.pid);
-  const [file] = new RecordStore(world.paths.recordsDir, world.paths.setAsideDir).list();
+  const [file] = listRecords(world.paths.recordsDir);
   if (file?.record === null || file === undefined) throw new Error('no record');
   return { pid: result.server.pid, path: file.path, record: file.record };
 }
@@ -76,7 +76,7 @@ test.each<[string, (path: string) => void, number]>([
     world = await world.restart();
     expect(records()).toEqual([basename(path)]);
     expect(readdirSync(world.paths.setAsideDir)).toHaveLength(aside);
-    const [file] = new RecordStore(world.paths.recordsDir, world.paths.setAsideDir).list();
+    const [file] = listRecords(world.paths.recordsDir);
     expect(file?.record).toMatchObject({
       nonce: record.nonce,
       state: 'bound',

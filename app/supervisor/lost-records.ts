@@ -53,7 +53,8 @@ export async function rebuildLost(look: Look, deps: LostDependencies): Promise<S
     // The look may be older than a stop or the end of a start: both are asked for once more.
     if ((await host.verify(refOf(leader))).verdict !== 'same') continue;
     const writer = await ourselves(host);
-    if (writer === null || deps.pending.has(nonce) || store.read(store.pathOf(nonce)) !== null) continue;
+    if (writer === null || deps.pending.has(nonce)) continue;
+    if ((await store.read(store.pathOf(nonce))) !== null) continue;
     const listening = look.listening.find(({ pid }) => pid === leader.pid) ?? null;
     const record: ServerRecord = {
       version: RECORD_VERSION,

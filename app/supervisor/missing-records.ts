@@ -33,7 +33,7 @@ async function restore(known: Known, sight: Sight, { store, audit, lives, self }
   if (found !== undefined && !found.clearable && !newer) return;
   if (lives.state(record.nonce) === 'stopping' || lives.state(record.nonce) === null) return;
   try {
-    if (found !== undefined) store.setAside(path, found.sha256, Date.now());
+    if (found !== undefined) await store.setAside(path, found.sha256, Date.now());
   } catch (error) {
     // Somebody has just written it anew: the next look judges what it is now.
     if (error instanceof RecordChanged) return;

@@ -3,8 +3,9 @@
  * and records. It signals nothing and writes nothing.
  */
 import type { Host, Look } from '../hosts/host.ts';
+import type { RecordFile } from '../records/files.ts';
 import { type JudgedRecords, judgeRecords, refOfRecord } from '../records/judge.ts';
-import type { RecordFile, RecordStore } from '../records/store.ts';
+import type { RecordStore } from '../records/store.ts';
 import type { CustomKind, Kind } from '../servers/kind.ts';
 import { findLeftovers, holdersOf } from './leftovers.ts';
 import type { Memory } from './memory.ts';
@@ -62,7 +63,7 @@ export class Observatory {
     const { store, memory, host } = this.#options;
     // Before the files are read: a start that ends meanwhile counts as under way for this one look.
     const pending = new Set(this.#options.pending);
-    const files = store.list();
+    const files = await store.list();
     const recorded = files.flatMap(({ record }) => {
       const ref = record === null ? null : refOfRecord(record);
       return ref === null ? [] : [ref.identity.pid];

@@ -200,13 +200,13 @@ function begin(
 }
 
 /** A server that is proved gone takes its record with it; what stays keeps it. A record that cannot go is no failed ending. */
-function settle(
+async function settle(
   target: Target,
   ended: EndResult,
   consent: Consent,
   deps: ReapDependencies,
   act: Task['act'],
-): EndResult {
+): Promise<EndResult> {
   const record = target.type === 'server' ? target.server.record : null;
   let result = ended;
   if (record !== null) {
@@ -217,7 +217,7 @@ function settle(
       gone ? { type: 'ended' } : { type: 'stayed', why: result.message, signalled: result.signals.length > 0 },
     );
     try {
-      if (gone) deps.store.remove(nonce);
+      if (gone) await deps.store.remove(nonce);
     } catch (error) {
       if (!(error instanceof RecordStuck)) throw error;
       result = { ...ended, message: `${ended.message} ${error.message}` };

@@ -4,9 +4,10 @@
  */
 import { WriteFailed } from '../config/atomic-write.ts';
 import type { Host, Look } from '../hosts/host.ts';
+import type { RecordFile } from '../records/files.ts';
 import { carrierOf, corruptEntry, refOfRecord } from '../records/judge.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { RecordChanged, type RecordFile, type RecordStore, RecordStuck } from '../records/store.ts';
+import { RecordChanged, type RecordStore, RecordStuck } from '../records/store.ts';
 import type { RecordEntry } from '../roll/schema.ts';
 import type { Audit } from './audit.ts';
 import { type LostDependencies, rebuildLost } from './lost-records.ts';
@@ -32,13 +33,13 @@ export interface ReconcileDependencies extends LostDependencies {
  */
 export async function reconcile(deps: ReconcileDependencies, look: () => Promise<Look>): Promise<Reconciled> {
   const { store, audit, host, self, handed } = deps;
-  const moved = setAsideCorrupt(store.list(), store, audit, host.name, self);
+  const moved = await setAsideCorrupt(await store.list(), store, audit, host.name, self);
   try {
     await restoreHanded(handed, store, audit, host, self);
     const seen = await look();
-    await bindCutOffStarts(store.list(), seen, deps);
+    await bindCutOffStarts(await store.list(), seen, deps);
     await rebuildLost(seen, deps);
-    return { moved, trouble: store.trouble() };
+    return { moved, trouble: await store.trouble() };
   } catch (error) {
     if (!(error instanceof WriteFailed)) throw error;
     return { moved, trouble: error.message };
@@ -46,19 +47,19 @@ export async function reconcile(deps: ReconcileDependencies, look: () => Promise
 }
 
 /** @returns entries of the files that were moved aside */
-function setAsideCorrupt(
+async function setAsideCorrupt(
   files: readonly RecordFile[],
   store: RecordStore,
   audit: Audit,
   host: string,
   by: string,
-): RecordEntry[] {
+): Promise<RecordEntry[]> {
   const moved: RecordEntry[] = [];
   for (const file of files) {
     // What could not be read at all, or belongs to a later Rollcall, stays where it is and is shown.
     if (file.record !== null || file.newer || file.sha256 === '') continue;
     try {
-      const path = store.setAside(file.path, file.sha256, Date.now());
+      const path = await store.setAside(file.path, file.sha256, Date.now());
       const text = `${file.path} is no record (${file.problem}); it was moved aside to ${path}`;
       audit.note({ event: 'set-aside', by, subject: 'record', text });
       moved.push({
@@ -101,7 +102,7 @@ export async function bindCutOffStarts(
     const carrier = carrierOf(record, look);
     if (carrier === null || (await host.verify(refOf(carrier))).verdict !== 'same') continue;
     // Ended or written anew since it was read: then that stands.
-    if (store.read(path)?.sha256 !== sha256) continue;
+    if ((await store.read(path))?.sha256 !== sha256) continue;
     const listening = look.listening.find(({ pid }) => pid === carrier.pid) ?? null;
     await store.write({
       ...record,
@@ -133,7 +134,7 @@ async function restoreHanded(
   by: string,
 ): Promise<void> {
   for (const record of handed) {
-    const file = store.read(store.pathOf(record.nonce));
+    const file = await store.read(store.pathOf(record.nonce));
     // What is no record was moved aside before; what still stands there could not be.
     if (file !== null) continue;
     const ref = refOfRecord(record);

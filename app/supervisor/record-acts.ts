@@ -12,8 +12,12 @@ function changed(path: string): ActFailed {
 }
 
 /** @throws RecordChanged when it is not the one that was judged any more */
-export function moveAside(entry: RecordEntry, by: string, { store, audit }: Pick<ActParts, 'store' | 'audit'>): void {
-  const path = store.setAside(entry.path, entry.sha256, Date.now());
+export async function moveAside(
+  entry: RecordEntry,
+  by: string,
+  { store, audit }: Pick<ActParts, 'store' | 'audit'>,
+): Promise<void> {
+  const path = await store.setAside(entry.path, entry.sha256, Date.now());
   audit.note({
     event: 'set-aside',
     by,
@@ -37,7 +41,7 @@ export async function clearRecord(path: string, sha256: string, by: string, part
   if (!entry.clearable) throw new ActFailed('kept', entry.keptBecause ?? 'This record is kept.', '');
   if (entry.sha256 !== sha256) throw changed(path);
   try {
-    moveAside(entry, by, parts);
+    await moveAside(entry, by, parts);
   } catch (error) {
     if (error instanceof RecordChanged) throw changed(path);
     throw error;
@@ -50,7 +54,7 @@ export async function clearRecord(path: string, sha256: string, by: string, part
 export async function setKeepRunning(id: string, keepRunning: boolean, parts: ActParts): Promise<CommandResult> {
   const { row, record } = serverById(await parts.freshSight(), id, undefined);
   // Read anew: what a stop has just removed must not come back by this.
-  const current = record === null ? null : (parts.store.read(record.path)?.record ?? null);
+  const current = record === null ? null : ((await parts.store.read(record.path))?.record ?? null);
   if (current === null) {
     throw new ActFailed(
       'not-ours',

@@ -72,7 +72,7 @@ export class Recovery {
     const sweep = this.#sweep(known).finally(() => this.#sweeps.delete(sweep));
     this.#sweeps.set(sweep, pid);
     await sweep;
-    if (asked) this.#settle(nonce);
+    if (asked) await this.#settle(nonce);
     else this.#schedule(nonce);
   }
 
@@ -94,7 +94,7 @@ export class Recovery {
     }
     const result = await this.#restart(known, lives.life(nonce)?.attempt ?? 0, actor);
     // One that was ready and went away since has a life, and an entry, of its own.
-    if (result.ok || result.failure.code === 'vanished') this.#settle(nonce);
+    if (result.ok || result.failure.code === 'vanished') await this.#settle(nonce);
     else {
       const { message, remedy, code } = result.failure;
       const why = `it could not be started again: ${[message, remedy].filter((part) => part !== '').join(' ')}`;
@@ -105,20 +105,20 @@ export class Recovery {
   }
 
   /** A start of a person's takes the place of whatever of the same kind and folder went away. */
-  settledBy(result: CommandResult): CommandResult {
+  async settledBy(result: CommandResult): Promise<CommandResult> {
     if (!result.ok || result.server === null) return result;
     const { lives } = this.#parts;
     const running = lives.running().find(({ ref }) => ref.identity.pid === result.server?.pid)?.record;
     for (const { nonce, kind, directory, state } of lives.ended()) {
       if (state === 'planned' || kind !== running?.kind || directory !== running.directory) continue;
       this.#cancel(nonce);
-      this.#settle(nonce);
+      await this.#settle(nonce);
     }
     return result;
   }
 
   /** Takes one that went away off the list: no restart, and its record goes. */
-  forget(nonce: string): CommandResult {
+  async forget(nonce: string): Promise<CommandResult> {
     const { lives } = this.#parts;
     const state = lives.state(nonce);
     if (state !== 'lost' && state !== 'failed') {
@@ -126,7 +126,7 @@ export class Recovery {
     }
     const label = lives.known(nonce)?.label ?? 'The server';
     this.#cancel(nonce);
-    this.#settle(nonce);
+    await this.#settle(nonce);
     return done(`${label} was taken off the list.`);
   }
 
@@ -138,10 +138,10 @@ export class Recovery {
   }
 
   /** It is proved gone, so its record says nothing any more. */
-  #settle(nonce: string): void {
+  async #settle(nonce: string): Promise<void> {
     this.#parts.lives.forget(nonce);
     try {
-      this.#parts.store.remove(nonce);
+      await this.#parts.store.remove(nonce);
     } catch (error) {
       if (!(error instanceof RecordStuck)) throw error;
       // It is listed as stale from now on, and can be moved aside when the folder can be written again.

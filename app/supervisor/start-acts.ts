@@ -76,7 +76,7 @@ export class Starts {
     const existing = await this.#existing(wish);
     if (existing !== null) return started(existing, `${rowName(existing)} runs already, PID ${existing.pid}.`);
     // The record of the one it brings back has said what it had to say; others are moved aside.
-    if (wish.replaces !== null) this.#parts.store.remove(wish.replaces);
+    if (wish.replaces !== null) await this.#parts.store.remove(wish.replaces);
     await this.#clearTheWay(wish, by);
     const task = tasks.begin('start', `Starting ${wish.kind} in ${wish.directory}`, [{ id: null, label: wish.kind }]);
     try {
@@ -140,7 +140,7 @@ export class Starts {
     for (const entry of stale) {
       if (entry.verdict === 'foreign' || entry.sha256 === '') continue;
       try {
-        moveAside(entry, by, this.#parts);
+        await moveAside(entry, by, this.#parts);
       } catch (error) {
         if (!(error instanceof RecordChanged)) throw error;
         // Somebody has just written it anew; it is not the stale one any more and stays.

@@ -8,7 +8,7 @@ import type { Host } from '../hosts/host.ts';
 import { createLocalHost } from '../hosts/local/local-host.ts';
 import { inlineLooker } from '../hosts/local/looker.ts';
 import type { ProcessRef } from '../identity/identity.ts';
-import { RecordStore } from '../records/store.ts';
+import { LocalRecords } from '../records/store.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import { kindOf } from '../servers/kinds.ts';
 import { recognise } from '../servers/recognise.ts';
@@ -96,7 +96,7 @@ async function failureOfStart(program: string): Promise<unknown> {
       },
       {
         host,
-        store: new RecordStore(world.paths.recordsDir, world.paths.setAsideDir),
+        store: new LocalRecords(world.paths.recordsDir, world.paths.setAsideDir),
         audit: new Audit(world.paths.auditFile),
         lives: new Lives(
           () => ({ when: 'never', attempts: 1 }),

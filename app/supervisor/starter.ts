@@ -111,8 +111,8 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
   try {
     await writeOr(`${subject} was not started`, deps.store, record);
     deps.audit.note({ event: 'planned', by: deps.by, subject, text: `${subject} is to be started` });
-    const spawned = await spawn(order, deps, plan, logPath, nonce).catch((error: unknown) => {
-      deps.store.remove(nonce);
+    const spawned = await spawn(order, deps, plan, logPath, nonce).catch(async (error: unknown) => {
+      await deps.store.remove(nonce);
       throw error;
     });
     try {
@@ -228,7 +228,7 @@ async function abandon(
 ): Promise<unknown> {
   const subject = `${order.kind.name} in ${order.directory}`;
   const ended = await endStart(deps, spawned, record, subject, order.kind);
-  if (ended === null || ended.outcome === 'gone') deps.store.remove(record.nonce);
+  if (ended === null || ended.outcome === 'gone') await deps.store.remove(record.nonce);
   const reason = error instanceof Error ? error.message : String(error);
   deps.audit.note({
     event: 'start-failed',

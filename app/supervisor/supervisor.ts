@@ -222,7 +222,7 @@ export class Supervisor implements LocalCore {
       const [sight, machine] = await Promise.all([this.#observatory.see(), this.#parts.host.machine()]);
       this.#machine = machine;
       this.#trouble = null;
-      if (this.#parts.mode !== 'read') this.#recordsTrouble = this.#parts.store.trouble();
+      if (this.#parts.mode !== 'read') this.#recordsTrouble = await this.#parts.store.trouble();
       this.#accept(sight);
     } catch (error) {
       // The roll keeps what was last seen, with the time it was seen at, and says why nothing newer is there.
