@@ -24,6 +24,7 @@ const answers: Record<RequestName, unknown> = {
   'folder.choose': { path: null },
   'config.open': { ok: true },
   'app.info': { version: '1', platform: 'linux', home: '/', hasTray: true, quitLabel: 'Quit', dataFolders: [] },
+  'question.answer': { ok: true },
   'app.quit': { ok: true },
 };
 

@@ -1,13 +1,13 @@
 /** What each request of the window does. */
 import { existsSync } from 'node:fs';
 import type { Paths } from '../app/config/paths.ts';
-import type { Core } from '../app/supervisor/core.ts';
+import type { LocalCore } from '../app/supervisor/core.ts';
 import type { Handlers } from './ipc.ts';
 import { copyServerUrl, copyText, openFile, openServerUrl } from './open.ts';
 import { quitLabel } from './quit-words.ts';
 
 export interface RequestParts {
-  readonly core: Core;
+  readonly core: LocalCore;
   readonly paths: Paths;
   readonly version: string;
   readonly home: string;
@@ -49,6 +49,10 @@ export function requestHandlers(parts: RequestParts): Handlers {
         { label: 'Set aside', path: paths.setAsideDir },
       ],
     }),
+    'question.answer': ({ id, answer }) =>
+      core.answer(id, answer)
+        ? { ok: true }
+        : { ok: false, message: 'Nobody waits for this answer any more: the question was given up.' },
     'app.quit': () => {
       // After the answer has left, or the window would see its request fail.
       setImmediate(() => parts.quit());

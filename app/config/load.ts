@@ -2,8 +2,19 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Node, type ParseError, parseTree, printParseErrorCode, stripComments } from 'jsonc-parser';
 import type { z } from 'zod';
+import { listed } from '../roll/words.ts';
 import { writableByOthers } from './folders.ts';
-import { type Config, customKindSchema, DEFAULTS, KNOWN_KEYS, LEAVES, programOptionsSchema } from './schema.ts';
+import {
+  type Config,
+  customKindSchema,
+  DEFAULTS,
+  HOST_NAME,
+  hostSettingsSchema,
+  KNOWN_KEYS,
+  LEAVES,
+  LOCAL_HOST,
+  programOptionsSchema,
+} from './schema.ts';
 
 /** Something wrong with the configuration file. The rest of the file counts. */
 export interface Problem {
@@ -171,19 +182,41 @@ function readKinds(report: Report, node: Node | undefined): Config['kinds'] {
   return [...kinds.values()];
 }
 
-function readStart(report: Report, node: Node | undefined): Config['start'] {
+function readStart(report: Report, node: Node | undefined, where = 'start'): Config['start'] {
   if (node === undefined) return {};
   if (node.type !== 'object') {
-    report.add('error', node.offset, 'start must be an object; every kind starts as usual');
+    report.add('error', node.offset, `${where} must be an object; every kind starts as usual`);
     return {};
   }
   const programs: [string, Config['start'][string]][] = [];
   for (const [name, { value }] of members(node)) {
-    warnUnknown(report, value, KNOWN_KEYS.program, `start.${name}.`);
-    const options = readEntry(report, value, programOptionsSchema, `start.${name}`, `${name} starts as usual`);
+    warnUnknown(report, value, KNOWN_KEYS.program, `${where}.${name}.`);
+    const options = readEntry(report, value, programOptionsSchema, `${where}.${name}`, `${name} starts as usual`);
     if (options !== null) programs.push([name, options]);
   }
   return Object.fromEntries(programs);
+}
+
+function readHosts(report: Report, node: Node | undefined): Config['hosts'] {
+  if (node === undefined) return {};
+  if (node.type !== 'object') {
+    report.add('error', node.offset, 'hosts must be an object; there are no saved hosts now');
+    return {};
+  }
+  const hosts: [string, Config['hosts'][string]][] = [];
+  for (const [name, { key, value }] of members(node)) {
+    const lost = 'this host is left out';
+    if (name === LOCAL_HOST || !HOST_NAME.test(name)) {
+      report.add('error', key.offset, `hosts.${name} must be named as an ssh alias is, and not ${LOCAL_HOST}; ${lost}`);
+      continue;
+    }
+    warnUnknown(report, value, KNOWN_KEYS.host, `hosts.${name}.`);
+    const settings = readEntry(report, value, hostSettingsSchema, `hosts.${name}`, lost);
+    if (settings === null) continue;
+    const start = readStart(report, members(value).get('start')?.value, `hosts.${name}.start`);
+    hosts.push([name, { ...settings, start }]);
+  }
+  return Object.fromEntries(hosts);
 }
 
 /**
@@ -212,6 +245,7 @@ export function parseConfig(text: string, name: string): Loaded {
     ...readLeaves(report, top),
     kinds: readKinds(report, top.get('kinds')?.value),
     start: readStart(report, top.get('start')?.value),
+    hosts: readHosts(report, top.get('hosts')?.value),
   };
   return { config, problems: report.problems };
 }
@@ -219,19 +253,23 @@ export function parseConfig(text: string, name: string): Loaded {
 /** Where a top setting stands, for problems that concern it as a whole. */
 function withoutCommands(loaded: Loaded, name: string, why: string): Loaded {
   const { config, problems } = loaded;
-  const lost = [config.kinds.length > 0 ? 'kinds' : '', Object.keys(config.start).length > 0 ? 'start' : ''];
-  const named = lost.filter((part) => part !== '').join(' and ');
+  const lost = [
+    config.kinds.length > 0 ? 'kinds' : '',
+    Object.keys(config.start).length > 0 ? 'start' : '',
+    Object.keys(config.hosts).length > 0 ? 'hosts' : '',
+  ];
+  const named = listed(lost.filter((part) => part !== ''));
   if (named === '') return loaded;
-  const message = `${name}: ${named} cannot count, because ${why}; take that right away (chmod go-w), since both name programs to run.`;
+  const message = `${name}: ${named} cannot count, because ${why}; take that right away (chmod go-w), since they name programs to run and hosts to trust.`;
   return {
-    config: { ...config, kinds: [], start: {} },
+    config: { ...config, kinds: [], start: {}, hosts: {} },
     problems: [{ level: 'error', line: null, column: null, message }, ...problems],
   };
 }
 
 /**
- * Loads the configuration file. A missing file means the defaults. Settings that name programs (`kinds`, `start`) count
- * only where nobody else can have written them. Never throws.
+ * Loads the configuration file. A missing file means the defaults. Settings that name programs and hosts (`kinds`, `start`,
+ * `hosts`) count only where nobody else can have written them. Never throws.
  */
 export function loadConfig(file: string): Loaded {
   const name = basename(file);

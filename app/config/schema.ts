@@ -31,6 +31,18 @@ export interface Config {
   readonly kinds: readonly CustomKind[];
   /** By kind. */
   readonly start: Readonly<Record<string, ProgramOptions>>;
+  /** Hosts that are reached over SSH, by the name they have in Rollcall. */
+  readonly hosts: Readonly<Record<string, HostSettings>>;
+}
+
+/** A host that is reached over SSH. */
+export interface HostSettings {
+  /** What `ssh` calls it: an alias of its configuration, or `user@machine`. The host's own name when left out. */
+  readonly alias?: string;
+  /** `at-start`: with the app; `when-asked`: only when a person asks. */
+  readonly connect: 'at-start' | 'when-asked';
+  /** By kind, for servers that are started there. */
+  readonly start: Readonly<Record<string, ProgramOptions>>;
 }
 
 export const DEFAULTS: Config = {
@@ -41,6 +53,7 @@ export const DEFAULTS: Config = {
   look: { intervalSeconds: 2 },
   kinds: [],
   start: {},
+  hosts: {},
 };
 
 /** A plain setting: where it stands, what it accepts, and that in words after "must be". */
@@ -119,10 +132,24 @@ export const programOptionsSchema: z.ZodType<ProgramOptions> = z.object({
     .exactOptional(),
 });
 
+/** What a host may be called: what `ssh` takes for an alias, without anything that a shell or an option could be. */
+export const HOST_NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.@:-]{0,127}$/u;
+/** The machine that Rollcall runs on. */
+export const LOCAL_HOST = 'local';
+
+const alias = word.regex(HOST_NAME, 'be an alias of your ssh configuration, or user@machine');
+
+/** A host as it stands in the file; its `start` is read entry by entry. */
+export const hostSettingsSchema = z.object({
+  alias: alias.exactOptional(),
+  connect: z.enum(['at-start', 'when-asked'], 'be "at-start" or "when-asked"').default('when-asked'),
+});
+
 /** Keys that are known at each place; others are told as a warning, since they are mostly typing errors. */
 export const KNOWN_KEYS = {
   top: ['$schema', ...Object.keys(DEFAULTS)],
   kind: ['name', 'program', 'args', 'start', 'health'],
   health: ['path', 'contains'],
   program: ['path', 'args', 'env'],
+  host: ['alias', 'connect', 'start'],
 } as const;

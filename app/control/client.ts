@@ -176,8 +176,8 @@ class Client implements ControlClient {
     return this.#ask('plan', { targets: targets === 'leaked' ? targets : [...targets] });
   }
 
-  explain(target: string): Promise<Explanation> {
-    return this.#ask('explain', { target });
+  explain(target: string, host: string | null = null): Promise<Explanation> {
+    return this.#ask('explain', { target, host });
   }
 
   readLog(server: string): Promise<LogText> {

@@ -148,7 +148,7 @@ export class Connection {
       case 'plan':
         return this.#result(id, await core.plan(request.payload.targets));
       case 'explain':
-        return this.#result(id, await core.explain(request.payload.target));
+        return this.#result(id, await core.explain(request.payload.target, request.payload.host));
       case 'readLog':
         return this.#result(id, await core.readLog(request.payload.server));
       case 'show':

@@ -106,6 +106,7 @@ export function fakeRoll(version: number, over: Partial<Roll> = {}): Roll {
         memoryTotalBytes: 16_000_000_000,
         memoryUsedBytes: 4_000_000_000,
         load1: 0.5,
+        ssh: null,
       },
     ],
     servers: [fakeServer(4711, 'leaked')],
@@ -117,6 +118,8 @@ export function fakeRoll(version: number, over: Partial<Roll> = {}): Roll {
     tasks: [],
     timeline: [],
     startable: [{ kind: 'opencode', available: true, detail: '/usr/bin/opencode' }],
+    questions: [],
+    offered: [],
     settings: {
       reapAsk: 'others',
       graceSeconds: 120,

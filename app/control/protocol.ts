@@ -45,7 +45,10 @@ export const operations = {
   subscribe: { payload: z.null(), result: rollSchema },
   run: { payload: commandSchema, result: commandResultSchema },
   plan: { payload: planRequestSchema, result: planSchema },
-  explain: { payload: z.strictObject({ target: z.string().min(1).max(100) }), result: explanationSchema },
+  explain: {
+    payload: z.strictObject({ target: z.string().min(1).max(100), host: z.string().max(256).nullable().default(null) }),
+    result: explanationSchema,
+  },
   readLog: { payload: z.strictObject({ server: z.string().min(1).max(100) }), result: logTextSchema },
   /** Brings the window up; null opens it where it was. */
   show: { payload: showSchema.nullable(), result: z.null() },

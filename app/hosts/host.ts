@@ -1,5 +1,5 @@
 import type { Executable, Observer, ProcessIdentity, ProcessRef, StartTime, Verdict } from '../identity/identity.ts';
-import type { CustomKind, Recognition } from '../servers/kind.ts';
+import type { At, CustomKind, Recognition } from '../servers/kind.ts';
 
 /** Environment variables that are read from a process, and no others: the rest of an environment is secret. */
 export const MARK_NAMES = [
@@ -121,6 +121,8 @@ export interface Look {
   readonly socketsReadable: boolean;
   /** The observer itself runs in a container, so a container cgroup says nothing about others. */
   readonly ownCgroupIsContainer: boolean;
+  /** Our own processes on this host: never part of anything that ends, and no clients. */
+  readonly ownPids: readonly number[];
   /** PIDs that are or act as a reaper of orphans (PID 1 and known subreapers such as `systemd --user`). */
   readonly reapers: readonly number[];
   readonly gaps: readonly Gap[];
@@ -189,10 +191,40 @@ export interface Spawned {
   readonly exit: Promise<ExitStatus>;
 }
 
+/** A process that listens on a port of its host, as a look proved it. */
+export interface Listener {
+  readonly identity: ProcessIdentity;
+  /** As the process bound it: a literal address. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A folder by its canonical path, or why there is none. */
+export type Folder =
+  | { readonly found: true; readonly path: string }
+  | { readonly found: false; readonly why: 'absent' | 'no-folder' | 'unreadable' };
+
+/** The files of a host that starting and watching servers there takes. */
+export interface HostFiles {
+  /** The folder itself, whatever links lead to it. */
+  folder(path: string): Promise<Folder>;
+  /** A regular file is there, and is no link. */
+  isFile(path: string): Promise<boolean>;
+  /** The end of a text file, cut at a line; an absent one is empty. */
+  tail(path: string, limitBytes: number): Promise<{ readonly text: string; readonly truncated: boolean }>;
+  isProgram(path: string): Promise<boolean>;
+  /** First program of that name on the PATH of this account without a login. */
+  findProgram(name: string): Promise<string | null>;
+}
+
 /** Where a process lives. Everything above this interface is written once for every host. */
-export interface Host {
+export interface Host extends HostFiles {
   /** Name of the host in the roll: `local`, or a saved SSH host's name. */
   readonly name: string;
+  /** The account that looks and signals here; null where there are no uids. Other uids are never signalled. */
+  readonly uid: number | null;
+  /** Our own processes here, for looks. */
+  readonly ownPids: readonly number[];
   /** How signals are sent here, said to the person (`pidfd`, or what stands in for it and why). */
   readonly signalling: { readonly method: 'pidfd' | 'verify-then-kill'; readonly note: string };
   observer(): Promise<Observer>;
@@ -215,7 +247,33 @@ export interface Host {
    */
   watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void;
   spawn(request: SpawnRequest): Promise<Spawned>;
+  /**
+   * The way to a listener from this process; null while there is none. On another host it stands only as long as looks
+   * prove that this very process listens there.
+   */
+  at(listener: Listener): At | null;
+  /** Where a browser on this machine finds a listener; null while it cannot. */
+  page(listener: Listener): { readonly address: string; readonly port: number } | null;
+  /** Keeps a page open to these listeners and to no others. Does not wait; `page` tells when it stands. */
+  keepPages(listeners: readonly Listener[]): void;
+  /**
+   * One start at a time per account and machine, whoever else asks. Resolves with the release; a lock that cannot be
+   * made for any other reason than that somebody holds it is done without.
+   *
+   * @throws StartHeld when somebody else has it for longer than a start takes
+   */
+  startLock(nonce: string): Promise<() => Promise<void>>;
   close(): Promise<void>;
+}
+
+/** Somebody else is starting a server on that host, and does not come to an end. */
+export class StartHeld extends Error {
+  override readonly name = 'StartHeld';
+  readonly host: string;
+  constructor(host: string) {
+    super(`Another Rollcall is starting a server on ${host}. Try again in a moment.`);
+    this.host = host;
+  }
 }
 
 /** A process could not be read although it may exist. */
@@ -234,8 +292,8 @@ export class ReadFailed extends Error {
 export class LookFailed extends Error {
   override readonly name = 'LookFailed';
   readonly why: string;
-  constructor(why: string, cause?: unknown) {
-    super(`This machine's processes could not be listed: ${why}. Nothing was changed; the next look tries again.`, {
+  constructor(why: string, cause?: unknown, whose = 'This machine') {
+    super(`${whose}'s processes could not be listed: ${why}. Nothing was changed; the next look tries again.`, {
       cause,
     });
     this.why = why;

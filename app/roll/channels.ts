@@ -62,6 +62,11 @@ export const requests = {
       dataFolders: z.array(z.strictObject({ label: z.string(), path: z.string() })),
     }),
   },
+  /** Answers a question of ssh; null takes it back. The answer is a secret: it is in no command, log or roll. */
+  'question.answer': {
+    payload: z.strictObject({ id: z.string().max(100), answer: z.string().max(10_000).nullable() }),
+    result: doneSchema,
+  },
   'app.quit': { payload: z.null(), result: doneSchema },
 } as const;
 

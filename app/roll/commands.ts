@@ -3,12 +3,15 @@ import { z } from 'zod';
 import { idSchema, reapResultSchema, standingSchema } from './schema.ts';
 
 const pid = z.int().positive();
+const hostName = z.string().min(1).max(256);
 
 export const commandSchema = z.discriminatedUnion('command', [
-  /** Look at every host now. */
-  z.strictObject({ command: z.literal('look') }),
+  /** Look at every host now, or at one. */
+  z.strictObject({ command: z.literal('look'), host: hostName.exactOptional() }),
   z.strictObject({
     command: z.literal('start'),
+    /** Where; this machine when left out. */
+    host: hostName.exactOptional(),
     kind: z.string().min(1).max(64),
     /** Absolute path the server works in. */
     directory: z.string().min(1).max(4096),
@@ -30,7 +33,12 @@ export const commandSchema = z.discriminatedUnion('command', [
     force: z.boolean(),
   }),
   /** Move a stale record aside, only if it still has these bytes. */
-  z.strictObject({ command: z.literal('clear'), path: z.string().min(1).max(4096), sha256: z.string() }),
+  z.strictObject({
+    command: z.literal('clear'),
+    path: z.string().min(1).max(4096),
+    sha256: z.string(),
+    host: hostName.exactOptional(),
+  }),
   z.strictObject({ command: z.literal('keep-running'), server: idSchema, keepRunning: z.boolean() }),
   /** Start a server that ended unasked again, now. */
   z.strictObject({ command: z.literal('start-again'), nonce: z.uuid() }),
@@ -38,6 +46,20 @@ export const commandSchema = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('forget'), nonce: z.uuid() }),
   /** Start the guard now, where it does not run. */
   z.strictObject({ command: z.literal('start-guard') }),
+  /** Connect to a host, saved or not; a pending retry is not waited for. Settles when it is connected or has failed. */
+  z.strictObject({ command: z.literal('connect'), host: hostName }),
+  /** Its servers go on, unless they are to be stopped first. It is not reconnected until a person asks. */
+  z.strictObject({ command: z.literal('disconnect'), host: hostName, stopServers: z.boolean() }),
+  /** Save a host under a name, or change a saved one; `was` is the name it had. */
+  z.strictObject({
+    command: z.literal('save-host'),
+    name: hostName,
+    alias: hostName,
+    connect: z.enum(['at-start', 'when-asked']),
+    was: hostName.nullable(),
+  }),
+  /** Disconnect a host and take it out of the configuration file. Its servers and their records stay where they are. */
+  z.strictObject({ command: z.literal('remove-host'), name: hostName }),
   /** Forget a finished task's progress. */
   z.strictObject({ command: z.literal('dismiss'), task: z.string() }),
 ]);

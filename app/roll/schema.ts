@@ -178,11 +178,81 @@ export type Leftover = z.infer<typeof leftoverSchema>;
 export const hostStateSchema = z.enum([
   'connected',
   'connecting',
+  /** A question of ssh waits for an answer. */
+  'authenticating',
   'reconnecting',
   'disconnected',
   'failed',
   'unsupported',
 ]);
+
+/** Steps of connecting, in order. */
+export const SSH_STEPS = [
+  'resolve',
+  'name',
+  'port',
+  'host-key',
+  'authentication',
+  'shell',
+  'probe',
+  'forward',
+] as const;
+export const sshStepSchema = z.strictObject({
+  step: z.enum(SSH_STEPS),
+  state: z.enum(['done', 'running', 'failed', 'waiting']),
+  /** What came of it: an address, a fingerprint, a method; null where there is nothing to say. */
+  detail: z.string().nullable(),
+});
+export type SshStepEntry = z.infer<typeof sshStepSchema>;
+
+/** What is particular to a host that is reached over SSH. */
+export const sshSchema = z.strictObject({
+  /** What `ssh` calls it. */
+  alias: z.string(),
+  /** It stands in the configuration file. */
+  saved: z.boolean(),
+  connect: z.enum(['at-start', 'when-asked']),
+  /** Name of the host whose connection it uses, since both are one machine; null for a connection of its own. */
+  sharedWith: z.string().nullable(),
+  /** `user@machine:port` as ssh resolved it; null before it did. */
+  target: z.string().nullable(),
+  steps: z.array(sshStepSchema),
+  /** Reconnects in a row, and when the next one comes; 0 and null while none is waited for. */
+  attempt: count,
+  retryAt: iso.nullable(),
+  /** Why the last attempt failed; null when it did not. */
+  failure: z
+    .strictObject({
+      step: z.string(),
+      code: z.string(),
+      message: z.string(),
+      remedy: z.string(),
+      /** What ssh or the host said. */
+      output: z.string().nullable(),
+    })
+    .nullable(),
+});
+export type SshEntry = z.infer<typeof sshSchema>;
+
+/** A question of ssh that only a person can answer. The answer never enters the roll. */
+export const questionSchema = z.strictObject({
+  id: z.string(),
+  host: z.string(),
+  type: z.enum(['password', 'passphrase', 'code', 'host-key', 'confirm']),
+  /** In the words of ssh. */
+  text: z.string(),
+  fingerprint: z.string().nullable(),
+  keyPath: z.string().nullable(),
+  /** 1 for the first time; more after a wrong answer. */
+  attempt: count,
+  /** When it is given up without an answer. */
+  until: iso,
+});
+export type Question = z.infer<typeof questionSchema>;
+
+/** A host that could be added: from the person's ssh configuration or known hosts. */
+export const offeredSchema = z.strictObject({ alias: z.string(), from: z.enum(['config', 'known-hosts']) });
+export type Offered = z.infer<typeof offeredSchema>;
 
 export const hostSchema = z.strictObject({
   id: z.string(),
@@ -202,6 +272,8 @@ export const hostSchema = z.strictObject({
   memoryTotalBytes: bytes.nullable(),
   memoryUsedBytes: bytes.nullable(),
   load1: z.number().nullable(),
+  /** Null for this machine. */
+  ssh: sshSchema.nullable(),
 });
 export type HostEntry = z.infer<typeof hostSchema>;
 
@@ -347,6 +419,8 @@ export const rollSchema = z.strictObject({
   tasks: z.array(taskSchema),
   timeline: z.array(auditEntrySchema),
   startable: z.array(startableSchema),
+  questions: z.array(questionSchema),
+  offered: z.array(offeredSchema),
   settings: z.strictObject({
     /** `others`: one click reaps what is leaked; `always`: that asks, too. */
     reapAsk: z.enum(['others', 'always']),

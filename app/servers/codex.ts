@@ -86,7 +86,7 @@ export function codexKind(options: StartOptions): Kind {
       {
         kind: 'codex',
         program: 'codex',
-        remedy: installRemedy('codex', 'Install it with “npm install -g @openai/codex”'),
+        remedy: installRemedy('codex', 'Install it with “npm install -g @openai/codex”', options),
       },
       options,
     ),

@@ -134,13 +134,12 @@ export function followEvents(
   };
 
   const connect = (): void => {
-    const loopback = loopbackOf(endpoint.address);
-    if (loopback === null) {
+    if (loopbackOf(endpoint.address) === null) {
       phase = { phase: 'down', why: `it listens on ${endpoint.address} only, and only loopback addresses are asked` };
       tell();
       return;
     }
-    const mine = open(endpoint, loopback, 'GET', path, 'text/event-stream');
+    const mine = open(endpoint, 'GET', path, 'text/event-stream');
     request = mine;
     const broke = (why: string): void => {
       if (request === mine) fail(why);

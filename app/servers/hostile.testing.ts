@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { loopbackOf } from './http.ts';
 import type { Endpoint } from './kind.ts';
 
 /** A real HTTP server on the loopback for tests, with every request it got. */
@@ -51,6 +52,7 @@ export function endpointAt(address: string, port: number): Endpoint {
     identity: { hostId: 'h', bootId: 'b', pidNamespace: 'n', pid: 2, startTime: 'linux:1' },
     address,
     port,
+    at: { type: 'tcp', address: loopbackOf(address) ?? address, port },
     credentials: null,
   };
 }

@@ -45,27 +45,24 @@ export interface Asked {
 /** Why a request broke, in words; without the raw message, which may quote the other side. */
 export function causeOf(error: unknown, endpoint: Endpoint): string {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === 'ENOENT' && endpoint.at.type === 'socket') return 'the way to it is not open';
   if (code === 'ECONNREFUSED') return `nothing listens on ${hostPort(endpoint.address, endpoint.port)}`;
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'it closed the connection before it had answered';
   if (code.startsWith('HPE_')) return 'its answer is not HTTP';
   return code === '' ? 'the request failed' : `the request failed (${code})`;
 }
 
-/** Opens a request to a verified listener: a literal loopback address, one connection that is closed after it. */
-export function open(
-  endpoint: Endpoint,
-  loopback: string,
-  method: 'GET' | 'POST',
-  path: string,
-  accept: string,
-): ClientRequest {
+/** Opens a request to a verified listener, where it is reached from here: one connection that is closed after it. */
+export function open(endpoint: Endpoint, method: 'GET' | 'POST', path: string, accept: string): ClientRequest {
   const headers: Record<string, string> = { Accept: accept, Connection: 'close' };
   if (method === 'POST') headers['Content-Length'] = '0';
   if (endpoint.credentials !== null) {
     const { username, password } = endpoint.credentials;
     headers['Authorization'] = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
   }
-  return request({ host: loopback, port: endpoint.port, method, path, headers, agent: false });
+  const { at } = endpoint;
+  const where = at.type === 'tcp' ? { host: at.address, port: at.port } : { socketPath: at.path };
+  return request({ ...where, method, path, headers, agent: false });
 }
 
 /**
@@ -73,12 +70,11 @@ export function open(
  * trickles in. Never throws or rejects.
  */
 export function ask(endpoint: Endpoint, asked: Asked): Promise<Answer> {
-  const loopback = loopbackOf(endpoint.address);
-  if (loopback === null) {
+  if (loopbackOf(endpoint.address) === null) {
     return Promise.resolve({ state: 'failed', why: `it listens on ${endpoint.address}, which is not the loopback` });
   }
   return new Promise((resolve) => {
-    const req = open(endpoint, loopback, asked.method, asked.path, 'application/json');
+    const req = open(endpoint, asked.method, asked.path, 'application/json');
     const settle = (answer: Answer): void => {
       clearTimeout(timer);
       resolve(answer);

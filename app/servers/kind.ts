@@ -43,12 +43,21 @@ export interface CustomKind {
   readonly health?: { readonly path: string; readonly contains: string };
 }
 
+/** How a listener is reached from this process. */
+export type At =
+  /** A literal loopback address of this machine. */
+  | { readonly type: 'tcp'; readonly address: string; readonly port: number }
+  /** A Unix socket in our runtime folder that only this user can open: the near end of a forward. */
+  | { readonly type: 'socket'; readonly path: string };
+
 /** A listener that has been verified to belong to the recorded server. */
 export interface Endpoint {
   readonly identity: ProcessIdentity;
-  /** Literal loopback address. */
+  /** Literal loopback address and port on the server's own host. */
   readonly address: string;
   readonly port: number;
+  /** Where it is asked from here. Of a server on another host this is never its own address. */
+  readonly at: At;
   /** Present only for servers of ours, whose password we set; never logged. */
   readonly credentials: { readonly username: string; readonly password: string } | null;
 }
@@ -94,6 +103,18 @@ export interface StartPlan {
   readonly port: number | null;
 }
 
+/** Where programs are looked for: on one host, as one account. */
+export interface ProgramFinder {
+  /** A file of this absolute path that may be run. */
+  isProgram(path: string): Promise<boolean>;
+  /** First program of that name on the PATH that a start would have. */
+  onPath(name: string): Promise<string | null>;
+  /** The same on the PATH of the login shell, which may be longer; `unasked` where none was asked, or none answered. */
+  onLoginPath(name: string): Promise<string | 'unasked' | null>;
+  /** Where `onPath` looks: "on PATH", "on the PATH of build-01 without a login". */
+  readonly place: string;
+}
+
 export type Found =
   | { readonly found: true; readonly program: string }
   | { readonly found: false; readonly why: string; readonly remedy: string };
@@ -116,6 +137,6 @@ export interface Kind {
   /** URL to open in a browser, or null when it has no page. */
   pageUrl(address: string, port: number): string | null;
   /** Where its program is; null when this kind cannot be started from here. */
-  locate: ((env: Readonly<Record<string, string | undefined>>) => Promise<Found>) | null;
+  locate: ((finder: ProgramFinder) => Promise<Found>) | null;
   startPlan: ((program: string, directory: string, port: number | null) => StartPlan) | null;
 }

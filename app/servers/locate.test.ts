@@ -8,6 +8,7 @@ import { until } from './hostile.testing.ts';
 import { kindOf, startableKinds } from './kinds.ts';
 import { locator, NO_OPTIONS, type StartOptions } from './locate.ts';
 import { loginPath } from './login-path.ts';
+import { localFinder } from './programs.ts';
 
 let root = '';
 beforeAll(async () => {
@@ -38,7 +39,7 @@ const find = locator({ kind: 'opencode', program: 'opencode', remedy: 'Install i
 describe('where a program is', () => {
   test('on PATH, past what cannot be run; relative entries do not count', async () => {
     const PATH = [join(root, 'a'), join(root, 'home'), '.', '', join(root, 'b')].join(':');
-    expect(await find({ PATH })).toEqual({ found: true, program: join(root, 'b', 'opencode') });
+    expect(await find(localFinder({ PATH }))).toEqual({ found: true, program: join(root, 'b', 'opencode') });
   });
   test('E17 on the PATH of the login shell, whatever the profile prints', async () => {
     const HOME = await home(
@@ -46,7 +47,7 @@ describe('where a program is', () => {
       `echo welcome; printf 'PATH=%s' nonsense\nexport PATH="$PATH:${root}/b"\necho bye\n`,
     );
     const env = { PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME };
-    expect(await find(env)).toEqual({ found: true, program: join(root, 'b', 'opencode') });
+    expect(await find(localFinder(env))).toEqual({ found: true, program: join(root, 'b', 'opencode') });
   });
   test('E17 a profile that hangs costs 3 s and leaves nothing behind', async () => {
     const [pidFile, marker] = [join(root, 'hung.pid'), `hung-${randomUUID()}`];
@@ -96,12 +97,12 @@ describe('where a program is', () => {
   test('a checkout’s own dependency comes last; without it the sentence says what to do', async () => {
     const HOME = await home('plain', '');
     const env = { PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME };
-    const options = { developmentBin: join(root, 'dev', 'opencode'), programs: {} };
-    expect(await kindOf('opencode', [], options)?.locate?.(env)).toEqual({
+    const options = { developmentBin: join(root, 'dev', 'opencode'), programs: {}, setting: 'start' };
+    expect(await kindOf('opencode', [], options)?.locate?.(localFinder(env))).toEqual({
       found: true,
       program: join(root, 'dev', 'opencode'),
     });
-    expect(await kindOf('opencode', [])?.locate?.(env)).toEqual({
+    expect(await kindOf('opencode', [])?.locate?.(localFinder(env))).toEqual({
       found: false,
       why: 'No program named opencode is on PATH, nor on the PATH of your login shell.',
       remedy: expect.stringContaining('start.opencode.path'),
@@ -109,10 +110,15 @@ describe('where a program is', () => {
   });
   test('a configured path wins, and a wrong one is not replaced by another program', async () => {
     const PATH = join(root, 'b');
-    const at = (path: string) => ({ developmentBin: null, programs: { opencode: { path } } });
+    const at = (path: string) => ({ developmentBin: null, programs: { opencode: { path } }, setting: 'start' });
     const dev = join(root, 'dev', 'opencode');
-    expect(await kindOf('opencode', [], at(dev))?.locate?.({ PATH })).toEqual({ found: true, program: dev });
-    expect(await kindOf('opencode', [], at('/nowhere'))?.locate?.({ PATH })).toMatchObject({ found: false });
+    expect(await kindOf('opencode', [], at(dev))?.locate?.(localFinder({ PATH }))).toEqual({
+      found: true,
+      program: dev,
+    });
+    expect(await kindOf('opencode', [], at('/nowhere'))?.locate?.(localFinder({ PATH }))).toMatchObject({
+      found: false,
+    });
   });
 });
 
@@ -126,8 +132,8 @@ describe('what a person reads when a program is nowhere', () => {
     programs: StartOptions['programs'] = {},
   ): Promise<readonly string[]> => {
     const texts: string[] = [];
-    for (const kind of startableKinds(custom, { developmentBin: null, programs })) {
-      const found = await kind.locate?.(env);
+    for (const kind of startableKinds(custom, { developmentBin: null, programs, setting: 'start' })) {
+      const found = await kind.locate?.(localFinder(env));
       texts.push(found?.found === false ? `${kind.name}: ${found.why} ${found.remedy}` : `${kind.name} is there`);
     }
     return texts;
@@ -162,7 +168,8 @@ describe('what a person reads when a program is nowhere', () => {
 
 describe('how a server is started', () => {
   test('opencode: loopback, its port, the configured additions, nothing secret', () => {
-    const options = { developmentBin: null, programs: { opencode: { args: ['--print-logs'], env: { A: '1' } } } };
+    const programs = { opencode: { args: ['--print-logs'], env: { A: '1' } } };
+    const options = { developmentBin: null, programs, setting: 'start' };
     expect(kindOf('opencode', [], options)?.startPlan?.('/b/opencode', '/p', 4096)).toEqual({
       argv: ['/b/opencode', 'serve', '--hostname', '127.0.0.1', '--port', '4096', '--print-logs'],
       env: { OPENCODE_DISABLE_AUTOUPDATE: '1', A: '1' },

@@ -99,7 +99,7 @@ export function forkKind(fork: (typeof FORKS)[number], options: StartOptions): K
       }),
     pageUrl: loopbackUrl,
     locate: locator(
-      { kind: name, program: name, remedy: installRemedy(name, `Install it with “${fork.install}”`) },
+      { kind: name, program: name, remedy: installRemedy(name, `Install it with “${fork.install}”`, options) },
       options,
     ),
     startPlan: (program, _directory, port) => ({

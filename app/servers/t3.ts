@@ -60,7 +60,7 @@ export function t3Kind(options: StartOptions): Kind {
         return { state: 'ok', version: versionText(serverVersion) };
       }),
     pageUrl: loopbackUrl,
-    locate: locator({ kind: 't3', program: 't3', remedy: installRemedy('t3', 'Install T3 Code') }, options),
+    locate: locator({ kind: 't3', program: 't3', remedy: installRemedy('t3', 'Install T3 Code', options) }, options),
     startPlan: (program, _directory, port) => ({
       argv: startArgv(
         't3',

@@ -1,5 +1,8 @@
 import type { Host } from '../hosts/host.ts';
+import type { ProcessRef } from '../identity/identity.ts';
+import type { ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
+import type { ProgramFinder } from '../servers/kind.ts';
 import type { Audit } from './audit.ts';
 import { ActFailed } from './failure.ts';
 import type { GuardPort } from './guard-port.ts';
@@ -14,9 +17,15 @@ export interface ActParts {
   readonly host: Host;
   readonly store: RecordStore;
   readonly audit: Audit;
-  readonly settings: SettingsSource;
-  readonly paths: { readonly logsDir: string };
+  readonly settings: Pick<SettingsSource, 'kindOf'>;
+  /** Folder on the host that logs of servers go into. */
+  readonly logsDir: string;
+  /** Environment that a server on this host inherits from us; empty on another host, which has its own. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly finder: ProgramFinder;
+  readonly programFileOf: (path: string) => ServerRecord['program'];
+  /** This process, for records and for `--for`. */
+  readonly writer: () => Promise<ProcessRef>;
   readonly uid: number | null;
   readonly tasks: Tasks;
   /** The one state machine's view of every server of ours. */

@@ -89,12 +89,12 @@ export class Acts {
   }
 
   async #keepRecords(missing: readonly string[], sight: Sight): Promise<void> {
-    const { lives, pending, paths } = this.#parts;
+    const { lives, pending } = this.#parts;
     await this.settleMissing(missing, sight);
     await bindCutOffStarts(sight.files, sight.look, this.#parts);
     // One with a life is being ended or swept after, or has just got its record back.
     const known = new Set([...pending, ...lives.nonces()]);
-    await rebuildLost(sight.look, { ...this.#parts, logsDir: paths.logsDir, pending: known });
+    await rebuildLost(sight.look, { ...this.#parts, pending: known });
   }
 
   /** @throws ActFailed and what the store and the host throw */
@@ -105,7 +105,7 @@ export class Acts {
     switch (command.command) {
       case 'look':
         await this.#parts.freshSight();
-        return done('Looked at local.');
+        return done(`Looked at ${this.#parts.host.name}.`);
       case 'start':
         return this.#recovery.settledBy(await this.#starts.fromCommand(command, by));
       case 'start-again':
@@ -130,6 +130,9 @@ export class Acts {
       case 'dismiss':
         this.#parts.tasks.dismiss(command.task);
         return done('');
+      default:
+        // Hosts are the fleet's.
+        throw new ActFailed('no-host', `${this.#parts.host.name} is looked at already.`, '');
     }
   }
 

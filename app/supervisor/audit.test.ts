@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { AUDIT_EVENTS, Audit, AuditUnwritable, NoAudit, readAudit } from './audit.ts';
+import { AUDIT_EVENTS, AuditFile, AuditUnwritable, NoAudit, readAudit } from './audit.ts';
 
 let root: string;
 let path: string;
@@ -29,10 +29,10 @@ test('lines are read back in their order, whatever they say', () => {
   fc.assert(
     fc.property(fc.array(anyLine, { maxLength: 6 }), (lines) => {
       rmSync(path, { force: true });
-      const audit = new Audit(path);
+      const audit = new AuditFile(path);
       for (const line of lines) audit.write(line);
       expect(readAudit(path)).toMatchObject(lines);
-      expect(new Audit(path).recent.map(({ text }) => text)).toEqual(lines.map(({ text }) => text));
+      expect(new AuditFile(path).recent.map(({ text }) => text)).toEqual(lines.map(({ text }) => text));
     }),
     { numRuns: 30 },
   );
@@ -43,7 +43,7 @@ test('what stands between lines costs none of them, and a torn end is never glue
   fc.assert(
     fc.property(fc.array(fc.tuple(noise, anyLine), { minLength: 1, maxLength: 5 }), (parts) => {
       rmSync(path, { force: true });
-      const audit = new Audit(path);
+      const audit = new AuditFile(path);
       for (const [torn, line] of parts) {
         appendFileSync(path, torn);
         audit.write(line);
@@ -63,7 +63,7 @@ test('any bytes are an audit, if an empty one', () => {
       ),
       (raw) => {
         writeFileSync(path, raw);
-        return Array.isArray(readAudit(path)) && new Audit(path).trouble === null;
+        return Array.isArray(readAudit(path)) && new AuditFile(path).trouble === null;
       },
     ),
     { numRuns: 100 },
@@ -75,7 +75,7 @@ test('a FIFO or a folder under its name stops nobody: it is said, and nothing is
     rmSync(path, { recursive: true, force: true });
     make();
     expect(() => readAudit(path)).toThrow(NoAudit);
-    const audit = new Audit(path);
+    const audit = new AuditFile(path);
     expect(audit.trouble).toMatch(/cannot be read \(no regular file\)\. Move it away/u);
     expect(() => audit.write({ event: 'refused', by: 'cli', subject: 's', text: 't' })).toThrow(AuditUnwritable);
     audit.note({ event: 'refused', by: 'cli', subject: 's', text: 't' });
@@ -85,7 +85,7 @@ test('a FIFO or a folder under its name stops nobody: it is said, and nothing is
 
 test('a file that has grown too large is turned over and the one before is kept; a reserve is there for a full disk', () => {
   writeFileSync(path, Buffer.alloc(9 * 1024 * 1024, 0x20));
-  new Audit(path).write({ event: 'leaked', by: 'app', subject: 's', text: 'first of the next' });
+  new AuditFile(path).write({ event: 'leaked', by: 'app', subject: 's', text: 'first of the next' });
   expect(readAudit(path).map(({ text }) => text)).toEqual(['first of the next']);
   expect(statSync(join(root, 'audit.1.jsonl')).size).toBe(9 * 1024 * 1024);
   expect(statSync(join(root, 'audit.reserve'))).toMatchObject({ size: 64 * 1024 });
@@ -93,6 +93,6 @@ test('a file that has grown too large is turned over and the one before is kept;
 });
 
 test('reading leaves nothing on disk', () => {
-  expect(new Audit(path).recent).toEqual([]);
+  expect(new AuditFile(path).recent).toEqual([]);
   expect(existsSync(join(root, 'audit.reserve'))).toBe(false);
 });

@@ -103,7 +103,40 @@ export class NoAudit extends Error {
   }
 }
 
-export class Audit {
+/** Where everything that is done is written down. */
+export interface Audit {
+  /** Why the last line could not be written, in a sentence; null when it could. */
+  readonly trouble: string | null;
+  /** The latest entries, oldest first. */
+  readonly recent: readonly AuditEntry[];
+  /**
+   * Appends a line, on disk before it returns, so that an intent survives whatever follows it.
+   *
+   * @throws AuditUnwritable
+   */
+  write(input: AuditInput): void;
+  /**
+   * Writes a line that announces nothing: an outcome, an event of the timeline. That it cannot be written is kept as
+   * `trouble` for the person to see, and what it tells of stands all the same.
+   */
+  note(input: AuditInput): void;
+}
+
+/** The same audit for what happens on another host. */
+export function auditOf(host: string, audit: Audit): Audit {
+  return {
+    get trouble() {
+      return audit.trouble;
+    },
+    get recent() {
+      return audit.recent;
+    },
+    write: (input) => audit.write({ host, ...input }),
+    note: (input) => audit.note({ host, ...input }),
+  };
+}
+
+export class AuditFile implements Audit {
   readonly path: string;
   readonly #recent: AuditEntry[] = [];
   readonly #keep: number;
@@ -125,21 +158,14 @@ export class Audit {
     }
   }
 
-  /** Why the last line could not be written, in a sentence; null when it could. */
   get trouble(): string | null {
     return this.#trouble;
   }
 
-  /** The latest entries, oldest first. */
   get recent(): readonly AuditEntry[] {
     return this.#recent;
   }
 
-  /**
-   * Appends a line, on disk before it returns, so that an intent survives whatever follows it.
-   *
-   * @throws AuditUnwritable
-   */
   write(input: AuditInput): void {
     const line: AuditLine = {
       at: new Date().toISOString(),
@@ -161,10 +187,6 @@ export class Audit {
     if (this.#recent.length > this.#keep) this.#recent.shift();
   }
 
-  /**
-   * Writes a line that announces nothing: an outcome, an event of the timeline. That it cannot be written is kept as
-   * `trouble` for the person to see, and what it tells of stands all the same.
-   */
   note(input: AuditInput): void {
     try {
       this.write(input);

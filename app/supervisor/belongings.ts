@@ -74,12 +74,13 @@ export function doubtAbout(look: Look, tree: readonly TreeNode[], root: ProcessI
   return null;
 }
 
-/** This process, what it descends from and what descends from it: never part of anything that ends. */
+/** Our own processes on that host, what they descend from and what descends from them: never part of anything that ends. */
 export function ourselves(look: Look): ReadonlySet<number> {
   let self = selfOfLook.get(look);
   if (self === undefined) {
-    const below = treeBelow(look, [process.pid], () => false).map(({ info }) => info.pid);
-    self = new Set([process.pid, ...ancestorsOf(look, process.pid).map(({ pid }) => pid), ...below]);
+    const below = treeBelow(look, look.ownPids, () => false).map(({ info }) => info.pid);
+    const above = look.ownPids.flatMap((own) => ancestorsOf(look, own).map(({ pid }) => pid));
+    self = new Set([...look.ownPids, ...above, ...below]);
     selfOfLook.set(look, self);
   }
   return self;
@@ -124,7 +125,7 @@ function isMarkedBy(info: ProcessInfo, root: ProcessInfo, mark: MarkName, look: 
 function starterOf({ look, spawned, uid }: BelongingsInput, own: ReadonlySet<number>): ProcessInfo | undefined {
   const info = spawned === null || own.has(spawned.pid) ? undefined : look.processes.get(spawned.pid);
   if (info === undefined || spawned === null || identityKey(info.identity) !== identityKey(spawned)) return undefined;
-  return isFinished(info) || (uid !== null && info.uid !== uid) || info.pid === process.pid ? undefined : info;
+  return isFinished(info) || (uid !== null && info.uid !== uid) || look.ownPids.includes(info.pid) ? undefined : info;
 }
 
 export interface BelongingsInput {
@@ -154,7 +155,7 @@ export function belongingsOf(input: BelongingsInput): TreeNode[] {
   const own = new Set(roots.filter((root) => isStill(look, root)).map(({ pid }) => pid));
   const stop = (info: ProcessInfo): boolean => {
     if (own.has(info.pid)) return false;
-    if (info.pid === process.pid || others.has(info.pid)) return true;
+    if (look.ownPids.includes(info.pid) || others.has(info.pid)) return true;
     return (uid !== null && info.uid !== uid) || meantToStay(info, leader);
   };
   const starter = starterOf(input, own);

@@ -54,8 +54,8 @@ export interface Core {
   run(command: Command, by: Actor): Promise<CommandResult>;
   /** Looks, then lists what a reap would signal. Changes nothing. */
   plan(targets: 'leaked' | readonly string[]): Promise<Plan>;
-  /** `target` is a PID in digits or a row's id (or an unambiguous prefix of at least 4 digits of one). */
-  explain(target: string): Promise<Explanation>;
+  /** `target` is a PID in digits of that host (this machine when none is named) or a row's id (or an unambiguous prefix of at least 4 digits of one). */
+  explain(target: string, host?: string | null): Promise<Explanation>;
   /** @param server id of a supervised server, or nonce of one that ended */
   readLog(server: string): Promise<LogText>;
 }
@@ -67,6 +67,10 @@ export interface LocalCore extends Core {
    * comes by event in any case, only what is new waits for the next look.
    */
   watchedWhile(test: () => boolean): void;
+  /** Answers a question of ssh; null takes it back. @returns false when it is not open any more */
+  answer(question: string, answer: string | null): boolean;
+  /** The machine was asleep, or its network has changed: every connection is checked now. */
+  wake(): void;
   /** Every local server that Rollcall supervises, with its record. */
   supervised(): readonly Supervised[];
   /**

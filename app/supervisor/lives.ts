@@ -43,15 +43,23 @@ interface Entry {
 
 export class Lives {
   readonly #entries = new Map<string, Entry>();
+  readonly #host: string;
   readonly #policy: () => RestartPolicy;
   readonly #onChange: () => void;
   readonly #now: () => number;
 
   /**
+   * @param host name of the host whose servers these are
    * @param onChange called after every change that the roll shows, except those of `observe`
    * @param now monotonic milliseconds
    */
-  constructor(policy: () => RestartPolicy, onChange: () => void, now: () => number = () => performance.now()) {
+  constructor(
+    host: string,
+    policy: () => RestartPolicy,
+    onChange: () => void,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#host = host;
     this.#policy = policy;
     this.#onChange = onChange;
     this.#now = now;
@@ -106,7 +114,14 @@ export class Lives {
     const entry = this.#entries.get(record.nonce);
     if (entry === undefined || record.server === null) return;
     const processes = [record.spawned, record.server].flatMap((ref) => (ref === null ? [] : [ref.identity]));
-    entry.known = { record, path, ref: record.server, label: nameOfRecord(record), host: 'local', processes };
+    entry.known = {
+      record,
+      path,
+      ref: record.server,
+      label: nameOfRecord(record, this.#host),
+      host: this.#host,
+      processes,
+    };
     this.note(record.nonce, { type: 'answered' });
   }
 
@@ -161,8 +176,8 @@ export class Lives {
         record,
         path,
         ref,
-        label: server === undefined ? (entry.known?.label ?? nameOfRecord(record)) : rowName(server.row),
-        host: server?.row.host ?? entry.known?.host ?? 'local',
+        label: server === undefined ? (entry.known?.label ?? nameOfRecord(record, this.#host)) : rowName(server.row),
+        host: this.#host,
         processes:
           server === undefined ? (entry.known?.processes ?? []) : server.row.processes.map((row) => row.identity),
       };
@@ -233,7 +248,7 @@ function isDirectChild({ known }: Entry): boolean {
 }
 
 /** A server named by its record alone, as its row would name it. */
-export function nameOfRecord(record: ServerRecord): string {
+export function nameOfRecord(record: ServerRecord, host: string): string {
   const port = record.listening?.port ?? record.port;
-  return `${record.kind}${port === null ? '' : ` :${port}`} on local`;
+  return `${record.kind}${port === null ? '' : ` :${port}`} on ${host}`;
 }

@@ -6,17 +6,25 @@ import { removeStaleTemporaries } from '../config/atomic-write.ts';
 import { ensurePrivateFolder } from '../config/folders.ts';
 import type { Paths } from '../config/paths.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
+import type { Host } from '../hosts/host.ts';
 import { createLocalHost } from '../hosts/local/local-host.ts';
 import { workerLooker } from '../hosts/local/look-client.ts';
 import type { Looker } from '../hosts/local/looker.ts';
+import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import { LocalRecords } from '../records/store.ts';
-import { Audit } from './audit.ts';
+import { localFinder } from '../servers/programs.ts';
+import { AuditFile } from './audit.ts';
 import type { LocalCore } from './core.ts';
+import { ActFailed } from './failure.ts';
+import { Fleet } from './fleet.ts';
 import type { GuardPort } from './guard-port.ts';
+import { HostSupervisor } from './host-supervisor.ts';
+import { refOf } from './members.ts';
 import { Memory } from './memory.ts';
+import { programFileOf } from './outdated.ts';
+import { NO_REMOTE_HOSTS } from './remote-hosts.ts';
 import { openSettings } from './settings.ts';
-import { Supervisor } from './supervisor.ts';
 
 /** How a supervisor is used. */
 export type Mode =
@@ -86,21 +94,56 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
     follow: mode === 'app' || mode === 'guard',
   });
   const host = await createLocalHost({ looker: options.looker ?? bundledLooker(), stateDir: paths.stateDir });
-  const supervisor = new Supervisor({
-    mode,
+  const env = options.env ?? process.env;
+  const audit = new AuditFile(paths.auditFile);
+  const self = mode === 'guard' ? 'guard' : 'app';
+  const guard = options.guard ?? null;
+  const fleet = new Fleet({
+    settings,
+    audit,
     paths,
     lock,
-    host,
-    settings,
-    store: new LocalRecords(paths.recordsDir, paths.setAsideDir),
-    audit: new Audit(paths.auditFile),
-    memory: new Memory(readMemory(paths.seenFile), performance.now()),
-    env: options.env ?? process.env,
-    uid: process.getuid?.() ?? null,
-    self: mode === 'guard' ? 'guard' : 'app',
-    guard: options.guard ?? null,
-    handed: options.handed ?? [],
+    guard,
+    local: (onPart) =>
+      new HostSupervisor(
+        {
+          mode,
+          host,
+          settings,
+          store: new LocalRecords(paths.recordsDir, paths.setAsideDir),
+          audit,
+          memory: new Memory(readMemory(paths.seenFile), performance.now()),
+          memoryFile: paths.seenFile,
+          logsDir: paths.logsDir,
+          env,
+          finder: localFinder(env),
+          programFileOf,
+          writer: writerOf(host),
+          restarts: true,
+          self,
+          guard,
+          handed: options.handed ?? [],
+          lookEverySeconds: () => settings.config.look.intervalSeconds,
+          reachable: () => true,
+        },
+        onPart,
+      ),
+    remote: () => NO_REMOTE_HOSTS,
   });
-  await supervisor.open();
-  return supervisor;
+  await fleet.open();
+  return fleet;
+}
+
+/** This process as records name it; read once. */
+function writerOf(host: Host): () => Promise<ProcessRef> {
+  let self: ProcessRef | null = null;
+  return async () => {
+    if (self === null) {
+      const info = await host.inspect(process.pid);
+      if (info === null)
+        throw new ActFailed('no-self', 'Rollcall could not read its own process.', 'Check that /proc is mounted.');
+      self = refOf(info);
+    }
+    return self;
+  };
 }

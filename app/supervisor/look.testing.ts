@@ -36,6 +36,9 @@ export function process(pid: number, ticks: number, rest: Partial<ProcessInfo> =
   };
 }
 
+/** The tests' own process; `process` is a builder here. */
+const SELF = globalThis.process.pid;
+
 /** A look that saw exactly these. */
 export function lookAt(...processes: readonly ProcessInfo[]): Look {
   return {
@@ -51,6 +54,7 @@ export function lookAt(...processes: readonly ProcessInfo[]): Look {
     unixSockets: [],
     socketsReadable: true,
     ownCgroupIsContainer: false,
+    ownPids: [SELF],
     reapers: [],
     gaps: [],
   };

@@ -2,10 +2,10 @@
  * Servers of ours whose record is lost, by a torn disk or a hand that deleted it: the process carries the nonce of its
  * start, and the log of that start proves that this state folder made it. The record is written anew.
  */
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Host, type Look, type ProcessInfo, ReadFailed } from '../hosts/host.ts';
+import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
+import type { ProcessRef } from '../identity/identity.ts';
 import { nonceOf } from '../records/judge.ts';
 import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
@@ -26,6 +26,8 @@ export interface LostDependencies {
   readonly self: 'app' | 'guard';
   /** Nonces of starts under way in this process, whose records are being written. */
   readonly pending: ReadonlySet<string>;
+  /** This process, for the records. @throws ActFailed when it cannot be read */
+  readonly writer: () => Promise<ProcessRef>;
 }
 
 interface Lost {
@@ -52,9 +54,8 @@ export async function rebuildLost(look: Look, deps: LostDependencies): Promise<S
   for (const { nonce, kind, logPath, chain, leader } of lostOf(look, deps)) {
     // The look may be older than a stop or the end of a start: both are asked for once more.
     if ((await host.verify(refOf(leader))).verdict !== 'same') continue;
-    const writer = await ourselves(host);
-    if (writer === null || deps.pending.has(nonce)) continue;
-    if ((await store.read(store.pathOf(nonce))) !== null) continue;
+    if (deps.pending.has(nonce)) continue;
+    if ((await store.read(store.pathOf(nonce))) !== null || !(await host.isFile(logPath))) continue;
     const listening = look.listening.find(({ pid }) => pid === leader.pid) ?? null;
     const record: ServerRecord = {
       version: RECORD_VERSION,
@@ -63,7 +64,7 @@ export async function rebuildLost(look: Look, deps: LostDependencies): Promise<S
       state: 'bound',
       directory: leader.cwd ?? '/',
       writtenAt: new Date().toISOString(),
-      writer: refOf(writer),
+      writer: await deps.writer(),
       port: null,
       // Nobody knows any more what was asked for, and a server that stays can still be stopped.
       keepRunning: true,
@@ -109,22 +110,10 @@ function lostServer(look: Look, { leader: pid, pids, recognition }: ServerGroup,
   if (leader.ownPidNamespace !== null && leader.ownPidNamespace !== look.observer.pidNamespace) return null;
   const nonce = nonceOf(leader, kind);
   if (nonce === null || !isNonce(nonce) || deps.pending.has(nonce)) return null;
-  if (deps.store.read(deps.store.pathOf(nonce)) !== null) return null;
   const logPath = join(deps.logsDir, `${kind}-${nonce}.log`);
-  if (lstatSync(logPath, { throwIfNoEntry: false })?.isFile() !== true) return null;
   const chain = pids
     .map((each) => look.processes.get(each))
     .filter((info) => info !== undefined)
     .filter((info) => nonceOf(info, kind) === nonce);
   return { nonce, kind, logPath, chain, leader };
-}
-
-async function ourselves(host: Host): Promise<ProcessInfo | null> {
-  try {
-    return await host.inspect(process.pid);
-  } catch (error) {
-    if (!(error instanceof ReadFailed)) throw error;
-    // Without a writer to name there is no record; the next look tries again.
-    return null;
-  }
 }

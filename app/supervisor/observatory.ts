@@ -54,7 +54,7 @@ export class Observatory {
       customKinds: this.#options.customKinds(),
       include: this.#include,
       trees,
-      ownPids: [process.pid],
+      ownPids: this.#options.host.ownPids,
     });
   }
 
@@ -85,6 +85,8 @@ export class Observatory {
     const servers = buildRoster({
       host: host.name,
       look,
+      reach: (listener) => host.at(listener),
+      page: (listener) => host.page(listener),
       live: records.live,
       memory,
       probes: this.#probes,

@@ -1,5 +1,5 @@
 /** Waiting until what was started really serves: the process that listens, answering as its kind. */
-import type { Look, ProcessInfo, Spawned } from '../hosts/host.ts';
+import type { Host, Look, ProcessInfo, Spawned } from '../hosts/host.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import { serverLabel } from '../roll/words.ts';
 import type { Endpoint, Health } from '../servers/kind.ts';
@@ -57,7 +57,7 @@ export async function waitReady(
     const exit = state.exit;
     const look = await deps.look([spawned.ref.identity.pid]);
     const carriers = carriersOf(look, spawned, start);
-    const endpoints = endpointsAmong(look, carriers, order.kind.name);
+    const endpoints = endpointsAmong(look, carriers, order.kind.name, (listener) => deps.host.at(listener));
     for (const endpoint of endpoints) {
       listened = true;
       deps.progress(`waiting for ${order.kind.name} :${endpoint.port} to answer`);
@@ -106,7 +106,7 @@ export function carriersOf(look: Look, spawned: Spawned, { nonce }: Start): Proc
  * Where the carriers listen. A server may start servers of other kinds, which listen too: those of the kind that was
  * asked for count; only where nothing of that kind is recognised, everything does.
  */
-function endpointsAmong(look: Look, carriers: readonly ProcessInfo[], kind: string): Endpoint[] {
+function endpointsAmong(look: Look, carriers: readonly ProcessInfo[], kind: string, reach: Host['at']): Endpoint[] {
   const pids = new Set(carriers.map(({ pid }) => pid));
   const groups = groupsOf(look).filter((group) => group.pids.some((pid) => pids.has(pid)));
   const wanted = groups.filter(({ recognition }) => recognition.kind === kind).flatMap((group) => group.pids);
@@ -114,7 +114,10 @@ function endpointsAmong(look: Look, carriers: readonly ProcessInfo[], kind: stri
   return look.listening.flatMap(({ pid, address, port }) => {
     const info = carriers.find((carrier) => carrier.pid === pid);
     if (info === undefined || others.has(pid) || (wanted.length > 0 && !wanted.includes(pid))) return [];
-    return [{ identity: info.identity, address, port, credentials: null }];
+    const { identity } = info;
+    const at = reach({ identity, address, port });
+    // The way to one on another host opens only after a look has proved who listens.
+    return at === null ? [] : [{ identity, address, port, at, credentials: null }];
   });
 }
 

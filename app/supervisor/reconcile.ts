@@ -94,7 +94,7 @@ function cutOffStarts(files: readonly RecordFile[], pending: ReadonlySet<string>
 export async function bindCutOffStarts(
   files: readonly RecordFile[],
   look: Look,
-  { store, audit, host, pending, self: by }: Omit<LostDependencies, 'logsDir'>,
+  { store, audit, host, pending, self: by }: Omit<LostDependencies, 'logsDir' | 'writer'>,
 ): Promise<void> {
   for (const { path, sha256, record } of cutOffStarts(files, pending)) {
     const elsewhere = record.writer.identity.pid !== process.pid;

@@ -35,7 +35,7 @@ export function remainsOf(input: RemainsInput): ProcessInfo[] {
     null,
   );
   // A wrapper of ours is a child of ours, so only what we descend from is beyond doubt not part of it.
-  const above = new Set([process.pid, ...ancestorsOf(look, process.pid).map(({ pid }) => pid)]);
+  const above = new Set(look.ownPids.flatMap((own) => [own, ...ancestorsOf(look, own).map(({ pid }) => pid)]));
   const self = ourselves(look);
   const mayEnd = (info: ProcessInfo): boolean =>
     !isFinished(info) &&

@@ -33,7 +33,11 @@ export function respawnersAbove(
     const parent = look.processes.get(child.ppid);
     if (parent === undefined) return child.ppid === 1 ? found : [];
     if (isAdopter(parent, child, look)) return found;
-    if (parent.pid === process.pid || !startedNoEarlier(child, parent) || !isPlainWrapper(recognisable(parent))) {
+    if (
+      look.ownPids.includes(parent.pid) ||
+      !startedNoEarlier(child, parent) ||
+      !isPlainWrapper(recognisable(parent))
+    ) {
       return [];
     }
     const [only, ...others] = (children.get(parent.pid) ?? []).filter((each) => !isFinished(each));

@@ -1,5 +1,5 @@
 /** From a look to rows: groups, owners, clients, busyness and standings of every server on one host. */
-import type { Look, ProcessInfo } from '../hosts/host.ts';
+import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey } from '../identity/identity.ts';
 import { type LiveRecord, nonceOf } from '../records/judge.ts';
 import type { Server } from '../roll/schema.ts';
@@ -24,6 +24,10 @@ import { judgeStanding } from './standing.ts';
 export interface RosterInput {
   readonly host: string;
   readonly look: Look;
+  /** The way to a listener from here. */
+  readonly reach: Host['at'];
+  /** Where a browser of this machine finds it. */
+  readonly page: Host['page'];
   readonly live: readonly LiveRecord[];
   readonly memory: Memory;
   readonly probes: Probes;
@@ -112,7 +116,7 @@ function judgeServer(
   const tree = belongingsOf({ look, roots, leader, mark: kind?.mark ?? null, spawned, others, uid });
   const below = tree.flatMap(({ info, respawner }) => (own.has(info.pid) || respawner === true ? [] : [info]));
   const treePids = new Set(tree.map(({ info }) => info.pid));
-  const endpoint = endpointOf(look, roots);
+  const endpoint = endpointOf(look, roots, input.reach);
   const listening = look.listening.filter(({ pid }) => own.has(pid)).map(({ address, port }) => ({ address, port }));
   const ports = [...new Set(listening.map(({ port }) => port))];
 
@@ -169,7 +173,7 @@ function judgeServer(
     ...healthWords(health, record, listening.length > 0),
     listening,
     transport,
-    url: endpoint === null ? null : (kind?.pageUrl(endpoint.address, endpoint.port) ?? null),
+    url: pageUrlOf(input, kind, endpoint),
     clients,
     busy: busyWord,
     busySign,
@@ -204,6 +208,11 @@ function judgeServer(
   };
   const session = group.recognition.subject;
   return { row, key, roots, leader, owner: search.process, kind, endpoint, record, session, surplus: [] };
+}
+
+function pageUrlOf({ page }: RosterInput, kind: Kind | null, endpoint: Endpoint | null): string | null {
+  const where = endpoint === null ? null : page(endpoint);
+  return where === null ? null : (kind?.pageUrl(where.address, where.port) ?? null);
 }
 
 /** What could not be read of a server's own processes; null when all could. */

@@ -1,5 +1,5 @@
 /** Facts about one server for its standing, each from what was looked at and what is remembered. */
-import type { Look, ProcessInfo } from '../hosts/host.ts';
+import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey } from '../identity/identity.ts';
 import { type LiveRecord, nonceOf } from '../records/judge.ts';
 import { loopbackOf } from '../servers/http.ts';
@@ -12,13 +12,18 @@ import type { OwnerSearch } from './owner.ts';
 import type { Probes } from './probes.ts';
 import type { OwnerFact, StandingFacts } from './standing.ts';
 
-/** Where to ask a server: a literal loopback address, never a name. Null when it listens only elsewhere. */
-export function endpointOf(look: Look, own: readonly ProcessInfo[]): Endpoint | null {
+/**
+ * Where to ask a server: a literal loopback address, never a name. Null when it listens only elsewhere, or there is no
+ * way to it from here (yet).
+ */
+export function endpointOf(look: Look, own: readonly ProcessInfo[], reach: Host['at']): Endpoint | null {
   for (const { pid, address, port } of look.listening) {
     const info = own.find((candidate) => candidate.pid === pid);
     const loopback = loopbackOf(address);
     if (info !== undefined && loopback !== null) {
-      return { identity: info.identity, address: loopback, port, credentials: null };
+      const { identity } = info;
+      const at = reach({ identity, address: loopback, port });
+      if (at !== null) return { identity, address: loopback, port, at, credentials: null };
     }
   }
   return null;

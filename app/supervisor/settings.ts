@@ -3,7 +3,7 @@ import { type Loaded, loadConfig, problemText } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { watchConfig } from '../config/watch.ts';
 import type { Roll } from '../roll/schema.ts';
-import type { Kind } from '../servers/kind.ts';
+import type { Kind, ProgramFinder } from '../servers/kind.ts';
 import { kindOf, startableKinds } from '../servers/kinds.ts';
 import type { StartOptions } from '../servers/locate.ts';
 import { endLoginShells } from '../servers/login-path.ts';
@@ -14,7 +14,9 @@ export interface SettingsSource {
   readonly problem: string | null;
   kindOf(name: string): Kind | null;
   /** Kinds that can be started, with where their programs are; may ask the login shell. */
-  startable(env: Readonly<Record<string, string | undefined>>): Promise<Roll['startable']>;
+  startable(finder: ProgramFinder): Promise<Roll['startable']>;
+  /** The same settings as they hold for another host, by its name. */
+  forHost(name: string): Pick<SettingsSource, 'kindOf'>;
   onChange(listener: () => void): void;
   /** Stops following the file, and ends login shells that are still being asked for programs. */
   close(): Promise<void>;
@@ -58,23 +60,32 @@ class FileSettings implements SettingsSource {
   }
 
   get #start(): StartOptions {
-    return { developmentBin: this.#developmentBin, programs: this.config.start };
+    return { developmentBin: this.#developmentBin, programs: this.config.start, setting: 'start' };
   }
 
   kindOf(name: string): Kind | null {
     return kindOf(name, this.config.kinds, this.#start);
   }
 
-  startable(env: Readonly<Record<string, string | undefined>>): Promise<Roll['startable']> {
-    const asking = this.#startable(env).finally(() => this.#asking.delete(asking));
+  forHost(name: string): Pick<SettingsSource, 'kindOf'> {
+    return {
+      kindOf: (kind) => {
+        const programs = this.config.hosts[name]?.start ?? {};
+        return kindOf(kind, this.config.kinds, { developmentBin: null, programs, setting: `hosts.${name}.start` });
+      },
+    };
+  }
+
+  startable(finder: ProgramFinder): Promise<Roll['startable']> {
+    const asking = this.#startable(finder).finally(() => this.#asking.delete(asking));
     this.#asking.add(asking);
     return asking;
   }
 
-  #startable(env: Readonly<Record<string, string | undefined>>): Promise<Roll['startable']> {
+  #startable(finder: ProgramFinder): Promise<Roll['startable']> {
     return Promise.all(
       startableKinds(this.config.kinds, this.#start).map(async ({ name, locate }) => {
-        const found = (await locate?.(env)) ?? {
+        const found = (await locate?.(finder)) ?? {
           found: false,
           why: `${name} cannot be started from here.`,
           remedy: '',

@@ -1,4 +1,4 @@
-/** Assembles the roll from what was looked at and judged. Pure. */
+/** Assembles the roll from what was looked at and judged on every host. Pure. */
 import { basename } from 'node:path';
 import type { Host, Look, MachineLine } from '../hosts/host.ts';
 import type { ServerRecord } from '../records/schema.ts';
@@ -17,8 +17,16 @@ import { plural } from '../roll/words.ts';
 import { alertsOf } from './alerts.ts';
 import type { Judged } from './targets.ts';
 
-export interface SnapshotInput {
-  readonly version: number;
+/** What is known of one host, as it goes into the roll. */
+export interface HostPart extends Pick<Roll, 'servers' | 'leftovers' | 'ended' | 'records' | 'tasks'> {
+  readonly host: HostEntry;
+  /** What keeps Rollcall from its work there. */
+  readonly faults: readonly Alert[];
+  /** When the last look came, in milliseconds since the epoch; null before the first. */
+  readonly takenAt: number | null;
+}
+
+export interface PartInput {
   readonly host: Host;
   /** Null before the first look has succeeded. */
   readonly look: Look | null;
@@ -33,12 +41,7 @@ export interface SnapshotInput {
   readonly lifeOf: (record: ServerRecord) => { readonly state: LifeState | null; readonly outdated: string | null };
   readonly records: readonly RecordEntry[];
   readonly tasks: readonly Task[];
-  readonly timeline: readonly AuditEntry[];
-  readonly startable: Roll['startable'];
-  readonly settings: Roll['settings'];
   readonly faults: readonly Alert[];
-  /** Milliseconds since the epoch. */
-  readonly now: number;
 }
 
 function partialSentence(look: Look | null): string | null {
@@ -48,7 +51,7 @@ function partialSentence(look: Look | null): string | null {
   return `${plural(look.gaps.length, 'process', 'processes')} could not be read in full${example}.`;
 }
 
-function hostEntry(input: SnapshotInput): HostEntry {
+function hostEntry(input: PartInput): HostEntry {
   const { look, machine } = input;
   return {
     id: input.host.name,
@@ -64,38 +67,71 @@ function hostEntry(input: SnapshotInput): HostEntry {
     memoryTotalBytes: machine?.memoryTotalBytes ?? null,
     memoryUsedBytes: machine?.memoryUsedBytes ?? null,
     load1: machine?.load1 ?? null,
+    ssh: null,
   };
 }
 
 /** The row with the state of its life. */
-function withLife({ row, record }: Judged['servers'][number], lifeOf: SnapshotInput['lifeOf']): Server {
+function withLife({ row, record }: Judged['servers'][number], lifeOf: PartInput['lifeOf']): Server {
   if (record === null || row.supervised === null) return row;
   const { state, outdated } = lifeOf(record.record);
   if ((state ?? row.supervised.state) === row.supervised.state && outdated === null) return row;
   return { ...row, supervised: { ...row.supervised, state: state ?? row.supervised.state, outdated } };
 }
 
-export function takeSnapshot(input: SnapshotInput): Roll {
+/** What one supervisor knows of its host. */
+export function partOf(input: PartInput): HostPart {
   const servers = input.judged.servers.map((server) => withLife(server, input.lifeOf));
   const leftovers = input.judged.leftovers.map(({ row }) => row).filter(({ ofPid }) => !input.swept.has(ofPid));
-  const hosts = [hostEntry(input)];
   // The record of a server that went away stands for its entry there; it is no finding of its own.
   const settled = new Set(input.ended.map(({ nonce }) => nonce));
   const records = input.records.filter(({ path }) => !settled.has(basename(path, '.json')));
-  const ended = [...input.ended];
   return {
-    version: input.version,
-    takenAt: new Date(input.look?.takenAt ?? input.now).toISOString(),
+    host: hostEntry(input),
+    servers,
+    leftovers,
+    ended: [...input.ended],
+    records,
+    tasks: [...input.tasks],
+    faults: input.faults,
+    takenAt: input.look?.takenAt ?? null,
+  };
+}
+
+export interface RollInput extends Pick<Roll, 'version' | 'startable' | 'settings' | 'questions' | 'offered'> {
+  /** In the order in which hosts are shown; this machine first. */
+  readonly parts: readonly HostPart[];
+  readonly timeline: readonly AuditEntry[];
+  /** Faults that concern no single host. */
+  readonly faults: readonly Alert[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Everything as the one immutable snapshot. */
+export function rollOf(input: RollInput): Roll {
+  const { parts, version, startable, settings, questions, offered } = input;
+  const hosts = parts.map(({ host }) => host);
+  const servers = parts.flatMap((part) => part.servers);
+  const leftovers = parts.flatMap((part) => part.leftovers);
+  const ended = parts.flatMap((part) => part.ended);
+  const records = parts.flatMap((part) => part.records);
+  const faults = [...parts.flatMap((part) => part.faults), ...input.faults];
+  return {
+    version,
+    takenAt: new Date(parts[0]?.takenAt ?? input.now).toISOString(),
     hosts,
     servers,
     leftovers,
     ended,
     records,
     sessions: [],
-    alerts: alertsOf({ servers, leftovers, ended, records, hosts, faults: input.faults }),
-    tasks: [...input.tasks],
+    alerts: alertsOf({ servers, leftovers, ended, records, hosts, faults }),
+    tasks: parts.flatMap((part) => part.tasks),
     timeline: [...input.timeline],
-    startable: [...input.startable],
-    settings: input.settings,
+    startable,
+    questions,
+    offered,
+    settings,
   };
 }

@@ -1,6 +1,4 @@
 /** The start command: one server per kind, folder and port, however often it is asked for. */
-import { realpathSync } from 'node:fs';
-import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import { RecordChanged } from '../records/store.ts';
 import type { Command, CommandResult } from '../roll/commands.ts';
@@ -33,7 +31,6 @@ export class Starts {
   readonly #abort: AbortSignal;
   /** Starts under way by kind, folder, port and owner: a second one of the same settles on the first. */
   readonly #running = new Map<string, Promise<CommandResult>>();
-  #self: ProcessRef | null = null;
 
   /** @param abort fires when this process is about to let go of everything */
   constructor(parts: ActParts, abort: AbortSignal) {
@@ -57,7 +54,7 @@ export class Starts {
     if (this.#abort.aborted) {
       throw new ActFailed('quitting', `${wish.kind} was not started: Rollcall is quitting.`, 'Start it again.');
     }
-    const directory = canonical(wish.directory);
+    const directory = await this.#canonical(wish.directory);
     const key = [wish.kind, directory, wish.port ?? '', wish.owner?.ref.identity.pid ?? ''].join('\n');
     const running = this.#running.get(key);
     if (running !== undefined) return running;
@@ -67,7 +64,7 @@ export class Starts {
   }
 
   async #startOnce(wish: StartWish, by: string): Promise<CommandResult> {
-    const { settings, tasks, observatory, paths, freshSight } = this.#parts;
+    const { settings, tasks, observatory, freshSight } = this.#parts;
     const kind = settings.kindOf(wish.kind);
     if (kind === null) {
       const message = `${wish.kind} is no kind of server that Rollcall knows.`;
@@ -84,8 +81,7 @@ export class Starts {
         { ...wish, kind },
         {
           ...this.#parts,
-          logsDir: paths.logsDir,
-          writer: await this.#writer(),
+          writer: await this.#parts.writer(),
           look: (trees) => observatory.look(trees),
           by,
           abort: this.#abort,
@@ -95,8 +91,8 @@ export class Starts {
       );
       const { servers } = await freshSight();
       const row = servers.find(({ roots }) => roots.some(({ pid }) => pid === ready.leader.pid))?.row;
-      const url = kind.pageUrl(ready.endpoint.address, ready.endpoint.port);
-      const at = `${wish.kind} :${ready.endpoint.port} on local`;
+      const url = row?.url ?? null;
+      const at = `${wish.kind} :${ready.endpoint.port} on ${this.#parts.host.name}`;
       const message = `${at} is ready, PID ${ready.leader.pid}${url === null ? '' : `, ${url}`}.`;
       if (row === undefined)
         throw new ActFailed('vanished', `${at} was ready and has ended since.`, 'The log shows what it said.');
@@ -112,9 +108,13 @@ export class Starts {
   /** @throws ActFailed when one runs that is bound to somebody else */
   async #existing(wish: StartWish): Promise<Server | null> {
     const { servers } = await this.#parts.freshSight();
+    const here = await this.#alike(
+      wish.directory,
+      servers.flatMap(({ record }) => (record === null ? [] : [record.record.directory])),
+    );
     const found = servers.find(({ record, row }) => {
       if (record === null || record.record.kind !== wish.kind) return false;
-      if (canonical(record.record.directory) !== wish.directory) return false;
+      if (!here.has(record.record.directory)) return false;
       return wish.port === null || row.listening.some(({ port }) => port === wish.port);
     });
     if (found === undefined) return null;
@@ -128,14 +128,18 @@ export class Starts {
 
   /** Own records of the same server that are not `same`, after one retry where unknown, are moved aside (rule 4.12). */
   async #clearTheWay(wish: StartWish, by: string): Promise<void> {
-    const staleOf = (records: readonly RecordEntry[]): RecordEntry[] =>
-      records.filter(
-        ({ kind, directory }) => kind === wish.kind && directory !== null && canonical(directory) === wish.directory,
+    const staleOf = async (records: readonly RecordEntry[]): Promise<RecordEntry[]> => {
+      const ofKind = records.filter(({ kind }) => kind === wish.kind);
+      const here = await this.#alike(
+        wish.directory,
+        ofKind.flatMap(({ directory }) => directory ?? []),
       );
-    let stale = staleOf(this.#parts.lastSight()?.records.stale ?? []);
+      return ofKind.filter(({ directory }) => directory !== null && here.has(directory));
+    };
+    let stale = await staleOf(this.#parts.lastSight()?.records.stale ?? []);
     if (stale.some(({ verdict }) => verdict === 'unknown')) {
       await new Promise((resolve) => setTimeout(resolve, RETRY_UNKNOWN_MS));
-      stale = staleOf((await this.#parts.freshSight()).records.stale);
+      stale = await staleOf((await this.#parts.freshSight()).records.stale);
     }
     for (const entry of stale) {
       if (entry.verdict === 'foreign' || entry.sha256 === '') continue;
@@ -148,6 +152,21 @@ export class Starts {
     }
   }
 
+  /** The folder itself, whatever links lead to it; as given where it does not exist: the start says so in its own words. */
+  async #canonical(directory: string): Promise<string> {
+    const folder = await this.#parts.host.folder(directory);
+    return folder.found ? folder.path : directory;
+  }
+
+  /** Those of the folders that are this one; asked of the host only where the text does not tell. */
+  async #alike(directory: string, folders: readonly string[]): Promise<ReadonlySet<string>> {
+    const alike = new Set<string>();
+    for (const folder of new Set(folders)) {
+      if (folder === directory || (await this.#canonical(folder)) === directory) alike.add(folder);
+    }
+    return alike;
+  }
+
   async #owner(pid: number): Promise<NonNullable<Owner>> {
     const info = await this.#parts.host.inspect(pid);
     if (info === null || isFinished(info)) {
@@ -155,28 +174,8 @@ export class Starts {
     }
     return { label: ownerLabel(info), ref: refOf(info) };
   }
-
-  async #writer(): Promise<ProcessRef> {
-    if (this.#self === null) {
-      const info = await this.#parts.host.inspect(process.pid);
-      if (info === null)
-        throw new ActFailed('no-self', 'Rollcall could not read its own process.', 'Check that /proc is mounted.');
-      this.#self = refOf(info);
-    }
-    return this.#self;
-  }
 }
 
 function started(row: Server, message: string): CommandResult {
   return { ok: true, message, server: { id: row.id, pid: row.pid, url: row.url }, results: [] };
-}
-
-/** The folder itself, whatever links lead to it; as given where it does not exist. */
-function canonical(directory: string): string {
-  try {
-    return realpathSync(directory);
-  } catch {
-    // The start says in its own words that the folder is missing.
-    return directory;
-  }
 }

@@ -11,11 +11,13 @@ import type { ProcessRef } from '../identity/identity.ts';
 import { LocalRecords } from '../records/store.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import { kindOf } from '../servers/kinds.ts';
+import { localFinder } from '../servers/programs.ts';
 import { recognise } from '../servers/recognise.ts';
-import { Audit, readAudit } from './audit.ts';
+import { AuditFile, readAudit } from './audit.ts';
 import { type Fake, installFake } from './fake-opencode.testing.ts';
 import { Lives } from './lives.ts';
 import { refOf } from './members.ts';
+import { programFileOf } from './outdated.ts';
 import { isAlive, livingIn, Started, waitUntil } from './processes.testing.ts';
 import { startServer } from './starter.ts';
 import { openWorld, type World } from './world.testing.ts';
@@ -83,7 +85,7 @@ async function writerOf(host: Host): Promise<ProcessRef> {
 async function failureOfStart(program: string): Promise<unknown> {
   const { host, close } = await hostOf(world);
   try {
-    const kind = kindOf('opencode', [], { developmentBin: null, programs: {} });
+    const kind = kindOf('opencode', [], { developmentBin: null, programs: {}, setting: 'start' });
     if (kind === null) throw new Error('no such kind');
     return await startServer(
       {
@@ -97,13 +99,16 @@ async function failureOfStart(program: string): Promise<unknown> {
       {
         host,
         store: new LocalRecords(world.paths.recordsDir, world.paths.setAsideDir),
-        audit: new Audit(world.paths.auditFile),
+        audit: new AuditFile(world.paths.auditFile),
         lives: new Lives(
+          'local',
           () => ({ when: 'never', attempts: 1 }),
           () => undefined,
         ),
         logsDir: world.paths.logsDir,
         env: process.env,
+        finder: localFinder(process.env),
+        programFileOf,
         writer: await writerOf(host),
         look: (trees) => host.look({ customKinds: [], include: [], trees, ownPids: [process.pid] }),
         uid: process.getuid?.() ?? null,

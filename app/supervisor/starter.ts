@@ -3,7 +3,6 @@
  * really listens, its own health endpoint, the bound record. Whatever fails, nothing that was started stays.
  */
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { remedyFor, WriteFailed } from '../config/atomic-write.ts';
 import type { Host, Look, ProcessInfo, Spawned } from '../hosts/host.ts';
@@ -11,16 +10,15 @@ import type { ProcessRef } from '../identity/identity.ts';
 import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Server } from '../roll/schema.ts';
-import type { Endpoint, Kind } from '../servers/kind.ts';
+import type { Endpoint, Kind, ProgramFinder } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
 import { endStart } from './abandon.ts';
 import type { Audit } from './audit.ts';
 import { serverEnvironment } from './environment.ts';
 import { ActFailed } from './failure.ts';
 import type { Lives } from './lives.ts';
-import { tail } from './logs.ts';
 import { refOf } from './members.ts';
-import { planHashOf, programFileOf } from './outdated.ts';
+import { planHashOf } from './outdated.ts';
 import { portTaken, waitReady } from './readiness.ts';
 
 const LOG_TAIL_BYTES = 4096;
@@ -41,7 +39,9 @@ export interface StartDependencies {
   readonly store: RecordStore;
   readonly audit: Audit;
   readonly logsDir: string;
+  /** Environment that a server on this host inherits from us. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly finder: ProgramFinder;
   /** This process, so that a planned record tells whether its writer lives. */
   readonly writer: ProcessRef;
   readonly look: (trees: readonly number[]) => Promise<Look>;
@@ -54,6 +54,8 @@ export interface StartDependencies {
   /** Nonces of starts under way, so that their records are not judged stale meanwhile. */
   readonly pending: Set<string>;
   readonly deadlineMs?: number;
+  /** The file behind a program's path, where it can be told. */
+  readonly programFileOf: (path: string) => ServerRecord['program'];
   /** The listed server that a process belongs to; null for any other process. */
   readonly serverAt: (pid: number) => Server | null;
 }
@@ -68,7 +70,7 @@ export interface Started {
 /** @throws ActFailed with the cause as observed and the way out */
 export async function startServer(order: StartOrder, deps: StartDependencies): Promise<Started> {
   const { kind } = order;
-  checkFolder(order.directory);
+  await checkFolder(deps.host, order.directory);
   if (kind.locate === null || kind.startPlan === null) {
     throw new ActFailed(
       'not-startable',
@@ -78,7 +80,7 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
   }
   if (order.port !== null) await checkPort(deps, order.port);
   deps.progress(`looking for ${kind.name}`);
-  const program = await kind.locate(deps.env);
+  const program = await kind.locate(deps.finder);
   if (!program.found) throw new ActFailed('not-found', program.why, program.remedy);
 
   const plan = kind.startPlan(program.program, order.directory, order.port);
@@ -100,7 +102,7 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
     listening: null,
     command: [...redactArgv(plan.argv)],
     logPath,
-    program: programFileOf(program.program),
+    program: deps.programFileOf(program.program),
     planHash: planHashOf(plan),
     attempt: order.attempt,
     readyAt: null,
@@ -177,12 +179,17 @@ async function writeOr(consequence: string, store: RecordStore, record: ServerRe
   }
 }
 
-function checkFolder(directory: string): void {
+async function checkFolder(host: Host, directory: string): Promise<void> {
   const remedy = 'Choose a folder that exists.';
   if (!isAbsolute(directory)) throw new ActFailed('no-folder', `${directory} is no absolute path.`, remedy);
-  const stat = statSync(directory, { throwIfNoEntry: false });
-  if (stat === undefined) throw new ActFailed('no-folder', `The folder ${directory} does not exist.`, remedy);
-  if (!stat.isDirectory()) throw new ActFailed('no-folder', `${directory} is no folder.`, remedy);
+  const folder = await host.folder(directory);
+  if (folder.found) return;
+  const what = {
+    absent: `The folder ${directory} does not exist on ${host.name}.`,
+    'no-folder': `${directory} is no folder on ${host.name}.`,
+    unreadable: `The folder ${directory} may not be entered on ${host.name}.`,
+  };
+  throw new ActFailed('no-folder', what[folder.why], remedy);
 }
 
 async function checkPort(deps: StartDependencies, port: number): Promise<void> {
@@ -239,7 +246,7 @@ async function abandon(
   });
   if (!(error instanceof ActFailed)) return error;
   const { failure } = error;
-  const log = record.logPath === null ? '' : tail(record.logPath, LOG_TAIL_BYTES).text.trim();
+  const log = record.logPath === null ? '' : (await deps.host.tail(record.logPath, LOG_TAIL_BYTES)).text.trim();
   // A package runner that cannot find its package may end with 0 having run nothing.
   const silent =
     log === '' && failure.code === 'exited'

@@ -34,6 +34,8 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
       return roll;
     },
     watchedWhile: () => undefined,
+    answer: () => false,
+    wake: () => undefined,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -116,6 +116,7 @@ export function host(name: string, over: Partial<Roll['hosts'][number]> = {}): R
     state: 'connected',
     hostname: name === 'local' ? 'desk' : name,
     detail: null,
+    ssh: null,
     lookedAt: AT,
     counted: 312,
     partial: null,
@@ -158,6 +159,8 @@ export function roll(over: Partial<Roll> = {}): Roll {
       { kind: 't3', available: true, detail: '/usr/bin/t3' },
       { kind: 'codex', available: false, detail: 'codex was not found on PATH. Install it, then look again.' },
     ],
+    questions: [],
+    offered: [],
     settings: {
       reapAsk: 'others',
       graceSeconds: 120,

@@ -8,6 +8,7 @@ import type { GlyphName } from './shapes.ts';
 const STATE_SHAPES: Readonly<Record<HostEntry['state'], GlyphName>> = {
   connected: 'on',
   connecting: 'turn',
+  authenticating: 'ask',
   reconnecting: 'turn',
   disconnected: 'off',
   failed: 'fault',

@@ -132,6 +132,7 @@ export function fakeBridge(first: Roll): FakeBridge {
         { label: 'Runtime', path: '/run/user/1000/rollcall' },
       ],
     }),
+    'question.answer': () => done,
     'app.quit': () => done,
   };
   return {

@@ -158,6 +158,7 @@ function host(brief: HostBrief): Roll['hosts'][number] {
     id: brief.name,
     name: brief.name,
     state: brief.state,
+    ssh: null,
     hostname: brief.hostname,
     detail: null,
     lookedAt: brief.state === 'disconnected' ? null : ago(brief.lookedAgo),
@@ -524,6 +525,8 @@ export function exampleRoll(): Roll {
       },
     ],
     tasks: [],
+    questions: [],
+    offered: [],
     timeline: timeline(),
     startable: [
       { kind: 'opencode', available: true, detail: '/usr/local/bin/opencode, 1.18.33' },

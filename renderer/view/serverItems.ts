@@ -145,6 +145,7 @@ export function nextSort(sort: Sort, column: ServerColumn): Sort {
 const HOST_STATES: Readonly<Record<HostEntry['state'], string>> = {
   connected: 'connected',
   connecting: 'connecting',
+  authenticating: 'waits for an answer',
   reconnecting: 'reconnecting',
   disconnected: 'not connected',
   failed: 'failed',

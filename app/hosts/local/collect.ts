@@ -122,6 +122,7 @@ export class Collector {
       unixSockets: sockets.unix,
       socketsReadable: sockets.readable,
       ownCgroupIsContainer: this.#inContainer(),
+      ownPids: request.ownPids,
       reapers: [...processes.values()].filter(isReaper).map(({ pid }) => pid),
       gaps: [...gaps].map(([pid, why]): Gap => ({ pid, why })),
     };

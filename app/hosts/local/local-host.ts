@@ -14,6 +14,7 @@ import type {
 import { ExitWatcher } from './exit-watcher.ts';
 import { PidfdHold, VerifyingHold } from './hold.ts';
 import { type Libc, loadLibc } from './libc.ts';
+import { LocalFiles } from './local-files.ts';
 import { type Looker, REAL_PROC } from './looker.ts';
 import { machineReader } from './machine.ts';
 import { linuxObserver } from './observer.ts';
@@ -40,7 +41,7 @@ const POLL_MS = 1000;
 const GONE: ReadonlySet<Verdict['verdict']> = new Set(['gone', 'zombie', 'reused']);
 
 /** This machine, on Linux. */
-class LocalHost implements Host {
+class LocalHost extends LocalFiles implements Host {
   readonly name = 'local';
   readonly signalling: Host['signalling'];
   readonly #looker: Looker;
@@ -58,6 +59,7 @@ class LocalHost implements Host {
     libc: Libc | null,
     trouble: string | null,
   ) {
+    super();
     this.#looker = looker;
     this.#observer = observer;
     this.#libc = libc;

@@ -18,6 +18,7 @@ import type {
 } from '../host.ts';
 import type { Recognise } from './collect.ts';
 import { pollExit, VerifyingHold } from './hold.ts';
+import { LocalFiles } from './local-files.ts';
 import { type Looker, reasonOf } from './looker.ts';
 import { machineReader } from './machine.ts';
 import { evidenceOf, portableLooker } from './portable-look.ts';
@@ -38,7 +39,7 @@ function observationOf(row: ListedProcess, observer: Observer): Observation {
   };
 }
 
-class PortableHost implements Host {
+class PortableHost extends LocalFiles implements Host {
   readonly name = 'local';
   readonly signalling: Host['signalling'] = {
     method: 'verify-then-kill',
@@ -51,6 +52,7 @@ class PortableHost implements Host {
   readonly #watches = new Set<AbortController>();
 
   constructor(looker: Looker, observer: Observer, self: ReadonlySet<number>) {
+    super();
     this.#looker = looker;
     this.#observer = observer;
     this.#self = self;

@@ -174,6 +174,7 @@ function assemble(
     unixSockets: null,
     socketsReadable: connections !== null,
     ownCgroupIsContainer: false,
+    ownPids: request.ownPids,
     reapers: [...processes.values()].filter((info) => isReaper(info)).map(({ pid }) => pid),
     gaps: candidates.map(({ pid }) => ({
       pid,

@@ -3,6 +3,8 @@
  * nothing of servers; what runs over it knows nothing of masters, control sockets and reconnecting.
  */
 
+import type { At } from '../../servers/kind.ts';
+
 /** What one run on the remote account came to. */
 export interface ExecResult {
   readonly stdout: Buffer;
@@ -23,11 +25,7 @@ export interface RemoteExec {
   exec(input: string | Buffer, deadlineMs: number): Promise<ExecResult>;
 }
 
-/** How a listener is reached from this machine. */
-export type At =
-  | { readonly type: 'tcp'; readonly address: string; readonly port: number }
-  /** A Unix socket in our runtime folder that only this user can open. */
-  | { readonly type: 'socket'; readonly path: string };
+export type { At };
 
 export interface Forward {
   readonly at: At;

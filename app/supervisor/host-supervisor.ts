@@ -1,24 +1,22 @@
-/** The supervisor: the loop from look to roll, and the way from a command back to an effect. */
+/** The supervisor of one host: the loop from look to its part of the roll, and the way from a command back to an effect. */
 import { atomicWrite } from '../config/atomic-write.ts';
-import type { Paths } from '../config/paths.ts';
-import type { WriterLock } from '../control/writer-lock.ts';
 import type { ExitStatus, Host, MachineLine } from '../hosts/host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
-import type { RecordEntry, Roll } from '../roll/schema.ts';
+import type { Ended, RecordEntry, Roll } from '../roll/schema.ts';
+import type { ProgramFinder } from '../servers/kind.ts';
 import { Acts } from './acts.ts';
 import { Asides } from './asides.ts';
 import type { Audit } from './audit.ts';
-import type { Actor, Explanation, LocalCore, LogText, QuitReport, Supervised } from './core.ts';
+import type { Actor, Explanation, LogText, QuitReport, Supervised } from './core.ts';
 import { explain } from './explain.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
 import { faultsOf } from './faults.ts';
 import type { GuardPort } from './guard-port.ts';
 import { Lives } from './lives.ts';
 import type { Mode } from './local-core.ts';
-import { tail } from './logs.ts';
 import { refOf } from './members.ts';
 import type { Memory } from './memory.ts';
 import { News } from './news.ts';
@@ -26,8 +24,8 @@ import { isUndecided, Observatory, type Sight } from './observatory.ts';
 import { Outdated } from './outdated.ts';
 import { reconcile } from './reconcile.ts';
 import type { SettingsSource } from './settings.ts';
-import { takeSnapshot } from './snapshot.ts';
-import { afterwardsOf, supervisedOf } from './supervised.ts';
+import { type HostPart, partOf } from './snapshot.ts';
+import { supervisedOf } from './supervised.ts';
 import { leakedTargets, planOf, targetById } from './targets.ts';
 import { Tasks } from './tasks.ts';
 import { Watches } from './watches.ts';
@@ -45,22 +43,35 @@ const LOG_LIMIT_BYTES = 64 * 1024;
 
 export interface SupervisorParts {
   readonly mode: Mode;
-  readonly paths: Paths;
-  readonly lock: WriterLock | null;
   readonly host: Host;
-  readonly settings: SettingsSource;
+  readonly settings: Pick<SettingsSource, 'config' | 'kindOf' | 'startable' | 'onChange'>;
   readonly store: RecordStore;
   readonly audit: Audit;
   readonly memory: Memory;
+  /** File on this machine that carries the memory over a restart; null where none is kept. */
+  readonly memoryFile: string | null;
+  /** Folder on the host that logs of servers go into. */
+  readonly logsDir: string;
+  /** Environment that a server on this host inherits from us. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly uid: number | null;
+  readonly finder: ProgramFinder;
+  /** The file behind a program's path; null where it cannot be told. */
+  readonly programFileOf: (path: string) => ServerRecord['program'];
+  /** This process, as records name their writer. */
+  readonly writer: () => Promise<ProcessRef>;
+  /** Crashed servers are started again as the settings say; elsewhere only a person starts one. */
+  readonly restarts: boolean;
   /** Who acts where no person asked. */
   readonly self: 'app' | 'guard';
   readonly guard: GuardPort | null;
   readonly handed: readonly ServerRecord[];
+  /** Between two looks, in seconds, while somebody watches. */
+  readonly lookEverySeconds: () => number;
+  /** False while there is no way to the host: no look is tried then. */
+  readonly reachable: () => boolean;
 }
 
-export class Supervisor implements LocalCore {
+export class HostSupervisor {
   readonly #parts: SupervisorParts;
   readonly #observatory: Observatory;
   readonly #tasks = new Tasks(() => this.#publish());
@@ -71,9 +82,8 @@ export class Supervisor implements LocalCore {
   readonly #asides = new Asides(() => this.#publish());
   readonly #acts: Acts;
   readonly #news: News;
-  readonly #listeners = new Set<(roll: Roll) => void>();
+  readonly #onPart: () => void;
   #sight: Sight | null = null;
-  #version = 0;
   #trouble: string | null = null;
   #machine: MachineLine | null = null;
   #moved: RecordEntry[] = [];
@@ -87,12 +97,15 @@ export class Supervisor implements LocalCore {
   #watched: () => boolean = () => true;
   #closing = false;
   #closed = false;
-  #roll: Roll;
+  #part: HostPart;
 
-  constructor(parts: SupervisorParts) {
+  /** @param onPart its part of the roll has changed */
+  constructor(parts: SupervisorParts, onPart: () => void) {
     this.#parts = parts;
+    this.#onPart = onPart;
     this.#news = new News(parts.audit, parts.self);
-    const { host, store, memory, settings, uid } = parts;
+    const { host, store, memory, settings } = parts;
+    const { uid } = host;
     this.#observatory = new Observatory({
       host,
       store,
@@ -107,8 +120,12 @@ export class Supervisor implements LocalCore {
     });
     this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
     this.#lives = new Lives(
+      host.name,
       // A guard ends things and starts none.
-      () => (parts.mode === 'guard' ? { ...settings.config.restart, when: 'never' } : settings.config.restart),
+      () =>
+        parts.mode === 'guard' || !parts.restarts
+          ? { ...settings.config.restart, when: 'never' }
+          : settings.config.restart,
       () => {
         this.#publish();
         this.#watch();
@@ -120,6 +137,7 @@ export class Supervisor implements LocalCore {
     });
     this.#acts = new Acts({
       ...parts,
+      uid,
       tasks: this.#tasks,
       lives: this.#lives,
       trouble: (error) => this.#asides.failed('recovery', error),
@@ -128,7 +146,7 @@ export class Supervisor implements LocalCore {
       freshSight: () => this.#freshSight(),
       lastSight: () => this.#sight,
     });
-    this.#roll = this.#snapshot();
+    this.#part = this.#snapshot();
     settings.onChange(() => this.#asides.run('settings', this.#onSettings()));
   }
 
@@ -137,13 +155,12 @@ export class Supervisor implements LocalCore {
     return this.#parts.mode === 'app' || this.#parts.mode === 'guard';
   }
 
-  get roll(): Roll {
-    return this.#roll;
+  get part(): HostPart {
+    return this.#part;
   }
 
-  subscribe(listener: (roll: Roll) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  get startable(): Roll['startable'] {
+    return this.#startable;
   }
 
   watchedWhile(test: () => boolean): void {
@@ -152,7 +169,7 @@ export class Supervisor implements LocalCore {
 
   /** Reconciles (as a writer), takes the first look, and in `app` mode starts the loop. */
   async open(): Promise<void> {
-    const { mode, audit, paths, self, guard } = this.#parts;
+    const { mode, audit, self, guard, host } = this.#parts;
     // First of all: the guard that has yielded to this app is gone, and the first look takes its time.
     if (mode === 'app') {
       guard?.open({
@@ -161,7 +178,7 @@ export class Supervisor implements LocalCore {
       });
     }
     if (mode !== 'read') {
-      const parts = { ...this.#parts, logsDir: paths.logsDir, pending: this.#pending };
+      const parts = { ...this.#parts, uid: host.uid, pending: this.#pending };
       const { moved, trouble } = await reconcile(parts, () => this.#observatory.look());
       this.#moved = [...moved];
       this.#recordsTrouble = trouble;
@@ -211,7 +228,7 @@ export class Supervisor implements LocalCore {
   async #freshSight(): Promise<Sight> {
     await this.refresh();
     if (this.#trouble !== null || this.#sight === null) {
-      const message = `Nothing was done, because local could not be looked at: ${this.#trouble ?? 'no look has succeeded yet'}`;
+      const message = `Nothing was done, because ${this.#parts.host.name} could not be looked at: ${this.#trouble ?? 'no look has succeeded yet'}`;
       throw new ActFailed('no-look', message, 'Try again after the next look.');
     }
     return this.#sight;
@@ -241,6 +258,7 @@ export class Supervisor implements LocalCore {
     if (!this.#closing) this.#asides.run('records', this.#acts.keepRecords(missing, sight));
     this.#news.leaked(sight.servers);
     this.#watch();
+    this.#keepPages(sight);
     if (!this.#closing) this.#asides.run('owners', this.#acts.endOwnerless(sight));
     this.#remember();
   }
@@ -258,13 +276,20 @@ export class Supervisor implements LocalCore {
     ]);
   }
 
+  /** A page for each server of ours: a person opens those. */
+  #keepPages({ servers }: Sight): void {
+    const { host } = this.#parts;
+    const ours = servers.flatMap(({ record, endpoint }) => (record === null || endpoint === null ? [] : [endpoint]));
+    host.keepPages(ours);
+  }
+
   #remember(): void {
-    const { memory, paths } = this.#parts;
+    const { memory, memoryFile } = this.#parts;
     const now = performance.now();
     memory.forget(now - FORGET_MS);
     const text = memory.text(now);
-    if (text === null) return;
-    const writing = atomicWrite(paths.seenFile, text).catch((error: unknown) => {
+    if (text === null || memoryFile === null) return;
+    const writing = atomicWrite(memoryFile, text).catch((error: unknown) => {
       memory.unwritten();
       throw error;
     });
@@ -299,26 +324,27 @@ export class Supervisor implements LocalCore {
   }
 
   async #findStartable(): Promise<void> {
-    this.#startable = await this.#parts.settings.startable(this.#parts.env);
+    this.#startable = await this.#parts.settings.startable(this.#parts.finder);
     this.#outdated.reset();
     this.#publish();
   }
 
   #schedule(): void {
     if (this.#closing) return;
-    const seconds = this.#parts.settings.config.look.intervalSeconds * (this.#watched() ? 1 : UNWATCHED);
+    const { reachable, lookEverySeconds } = this.#parts;
+    const seconds = lookEverySeconds() * (this.#watched() ? 1 : UNWATCHED);
     this.#timer = setTimeout(() => {
+      const looking = reachable() ? this.refresh() : Promise.resolve();
       this.#asides.run(
         'looking',
-        this.refresh().finally(() => this.#schedule()),
+        looking.finally(() => this.#schedule()),
       );
     }, seconds * 1000);
   }
 
-  #snapshot(): Roll {
-    const { host, audit, settings, paths } = this.#parts;
-    return takeSnapshot({
-      version: this.#version++,
+  #snapshot(): HostPart {
+    const { host } = this.#parts;
+    return partOf({
       host,
       look: this.#sight?.look ?? null,
       trouble: this.#trouble,
@@ -330,24 +356,14 @@ export class Supervisor implements LocalCore {
       lifeOf: (record) => ({ state: this.#lives.state(record.nonce), outdated: this.#outdated.of(record) }),
       records: [...(this.#sight?.records.stale ?? []), ...this.#moved],
       tasks: this.#tasks.list,
-      timeline: audit.recent,
-      startable: this.#startable,
-      settings: {
-        reapAsk: settings.config.reap.ask,
-        graceSeconds: settings.config.leak.graceSeconds,
-        configPath: paths.configFile,
-        stopLocalServers: settings.config.quit.stopLocalServers,
-        configProblem: settings.problem,
-        statePath: paths.stateDir,
-      },
       faults: faultsOf({
+        host: host.name,
         look: this.#trouble,
-        audit: audit.trouble,
+        audit: null,
         records: this.#recordsTrouble,
         aside: this.#asides.trouble,
         guard: this.#guardTrouble(),
       }),
-      now: Date.now(),
     });
   }
 
@@ -364,17 +380,13 @@ export class Supervisor implements LocalCore {
 
   #publish(): void {
     if (this.#closed) return;
-    this.#roll = this.#snapshot();
-    // It is in this roll; whoever fails again is told of in the next.
-    this.#asides.clear('showing');
-    for (const listener of this.#listeners) {
-      try {
-        listener(this.#roll);
-      } catch (error) {
-        // A face that fails is no failed look. It is told with the next roll: telling it now would only fail again.
-        this.#asides.note('showing', error);
-      }
-    }
+    this.#part = this.#snapshot();
+    this.#onPart();
+  }
+
+  /** Whether it has a server that ended, by its nonce. */
+  ended(nonce: string): Ended | null {
+    return this.#lives.ended().find((one) => one.nonce === nonce) ?? null;
   }
 
   async run(command: Command, by: Actor): Promise<CommandResult> {
@@ -401,24 +413,26 @@ export class Supervisor implements LocalCore {
     const running = this.#sight?.servers.find(({ row }) => row.id === server)?.record?.record;
     const ended = this.#lives.ended().find(({ nonce }) => nonce === server);
     const path = running?.logPath ?? ended?.logPath ?? null;
-    return path === null ? { path: null, text: '', truncated: false } : { path, ...tail(path, LOG_LIMIT_BYTES) };
+    if (path === null) return { path: null, text: '', truncated: false };
+    return { path, ...(await this.#parts.host.tail(path, LOG_LIMIT_BYTES)) };
   }
 
-  async close(stopServers: boolean, deadlineMs: number): Promise<QuitReport> {
+  /** Ends what is not kept running, within the deadline in milliseconds. What ends by itself afterwards is not told. */
+  async quit(stopServers: boolean, deadlineMs: number): Promise<QuitReport> {
     if (this.#closing) return { stopped: 0, leftRunning: 0, failed: [] };
     this.#closing = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const report = await this.#acts.quit(stopServers, deadlineMs);
-    const unwatched = (await this.#parts.guard?.farewell(afterwardsOf(report, stopServers, this.supervised()))) ?? null;
+    return this.#acts.quit(stopServers, deadlineMs);
+  }
+
+  /** Lets go of everything. After it nothing is signalled, looked at or published. */
+  async close(): Promise<void> {
+    await this.quit(false, 0);
     this.#closed = true;
     if (this.#gather !== null) clearTimeout(this.#gather);
-    this.#listeners.clear();
     this.#watches.close();
     this.#observatory.close();
-    await this.#parts.settings.close();
     await this.#looking?.catch(() => undefined);
     await this.#parts.host.close();
-    await this.#parts.lock?.release();
-    return unwatched === null ? report : { ...report, unwatched };
   }
 }

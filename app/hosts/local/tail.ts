@@ -1,4 +1,4 @@
-/** The logs of servers we started: appended to by the servers themselves, read here by their ends. */
+/** Logs are appended to by the servers themselves and read by their ends. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 /** The end of a file as text, cut at a line; an absent file is empty. */
