@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
 const houses = ['app', 'main', 'renderer', 'build', 'bench', 'chaos'];
@@ -9,6 +10,13 @@ const tests = (suffix: string) => houses.map((house) => `${house}/**/*${suffix}.
  * they see each other's processes, so they run after the others and one file at a time.
  */
 export default defineConfig({
+  plugins: [
+    {
+      // As the build does: a script is a text.
+      name: 'scripts-as-text',
+      load: (id) => (/\.(?:sh|py)$/u.test(id) ? `export default ${JSON.stringify(readFileSync(id, 'utf8'))}` : null),
+    },
+  ],
   test: {
     environment: 'node',
     pool: 'forks',

@@ -15,6 +15,7 @@ try {
     },
     outdir: folder,
     bundle: true,
+    loader: { '.sh': 'text', '.py': 'text' },
     platform: 'node',
     format: 'esm',
     target: 'node20',

@@ -27,6 +27,9 @@ export const nodeSides = [
 /** Left out of the bundles: provided by the runtime, or native and found beside the bundle in node_modules. */
 export const externals = ['electron', 'koffi', 'systeminformation'];
 
+/** Scripts for other machines are sent as they are. @type {Record<string, esbuild.Loader>} */
+export const loaders = { '.sh': 'text', '.py': 'text' };
+
 /** @param {{source: string, bundle: string, executable?: boolean}} side */
 async function bundleNodeSide({ source, bundle, executable }) {
   const outfile = path.join(root, 'out', bundle);
@@ -48,6 +51,7 @@ async function bundleNodeSide({ source, bundle, executable }) {
     // A package's UMD build hides its requires from the bundler.
     mainFields: ['module', 'main'],
     external: externals,
+    loader: loaders,
     sourcemap: 'linked',
     // Its error names file and line; whoever called tells it.
     logLevel: 'silent',

@@ -43,6 +43,7 @@ await build({
   entryPoints: [path.join(here, 'driver.ts')],
   outfile: driver,
   bundle: true,
+  loader: { '.sh': 'text', '.py': 'text' },
   platform: 'node',
   format: 'esm',
   target: 'node20',

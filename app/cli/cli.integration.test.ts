@@ -45,6 +45,7 @@ beforeAll(async () => {
     entryPoints: ['app/cli/index.ts'],
     outfile: program,
     bundle: true,
+    loader: { '.sh': 'text', '.py': 'text' },
     platform: 'node',
     target: 'node20',
     format: 'esm',

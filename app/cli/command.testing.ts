@@ -18,6 +18,7 @@ export async function bundleCommand(): Promise<string> {
   writeFileSync(join(folder, 'package.json'), '{"name":"rollcall","version":"0.0.0","type":"module"}');
   const common = {
     bundle: true,
+    loader: { '.sh': 'text', '.py': 'text' },
     platform: 'node',
     format: 'esm',
     target: 'node20',

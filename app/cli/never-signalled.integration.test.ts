@@ -32,6 +32,7 @@ beforeAll(async () => {
     entryPoints: { cli: 'app/cli/index.ts', 'look-worker': 'app/hosts/local/look-worker.ts' },
     outdir: join(bundles, 'out'),
     bundle: true,
+    loader: { '.sh': 'text', '.py': 'text' },
     platform: 'node',
     target: 'node20',
     format: 'esm',

@@ -46,6 +46,7 @@ beforeAll(async () => {
     },
     outfile: holderScript,
     bundle: true,
+    loader: { '.sh': 'text', '.py': 'text' },
     platform: 'node',
     format: 'esm',
     alias: { koffi: import.meta.resolve('koffi') },

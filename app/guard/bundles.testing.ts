@@ -32,6 +32,7 @@ export async function bundlePrograms(folder: string): Promise<Programs> {
     entryPoints: Object.entries(SOURCES).map(([name, source]) => ({ in: source, out: name })),
     outdir: out,
     bundle: true,
+    loader: { '.sh': 'text', '.py': 'text' },
     platform: 'node',
     target: 'node20',
     format: 'esm',

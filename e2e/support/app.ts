@@ -43,6 +43,7 @@ export async function buildFixtureApp(): Promise<void> {
     entryPoints: ['e2e/support/fixture-main.ts'],
     outfile: join(FIXTURE_APP, 'main.js'),
     bundle: true,
+    loader: { '.sh': 'text', '.py': 'text' },
     platform: 'node',
     target: 'node20',
     format: 'esm',

@@ -3,12 +3,12 @@ import { performance } from 'node:perf_hooks';
 import type { Observer } from '../../identity/identity.ts';
 import type { CustomKind, Recognisable, Recognition } from '../../servers/kind.ts';
 import { type Candidate, type Gap, type Look, type LookRequest, type ProcessInfo, ReadFailed } from '../host.ts';
-import { ConnectionReader, type Holder } from './connections.ts';
+import { ConnectionReader, type Holder, type SocketsWanted } from './connections.ts';
 import { DetailReader } from './details.ts';
 import type { Libc } from './libc.ts';
 import { type Entry, livePath, ProcessTable } from './process-table.ts';
 import { isContainerCgroup, leafCgroup } from './procfs/cgroup.ts';
-import { type Beat, ProcReader } from './procfs/read.ts';
+import type { ProcSource } from './procfs/read.ts';
 import { isFinished } from './procfs/stat.ts';
 import { isReaper } from './reapers.ts';
 import { besideServers, relevant } from './relevance.ts';
@@ -19,12 +19,14 @@ export type Recognise = (process: Recognisable, custom: readonly CustomKind[]) =
 export interface CollectorOptions {
   readonly recognise: Recognise;
   readonly observer: Observer;
-  readonly procRoot: string;
-  /** Null where pidfds cannot be had, or the root is not the kernel's own. */
+  readonly source: ProcSource;
+  /** Null where pidfds cannot be had, or the table is not this kernel's own. */
   readonly libc: Libc | null;
   readonly ownUid: number;
-  readonly beat?: Beat;
 }
+
+/** What a look is about to read; who reads from afar fetches it before going on. */
+export type Wanted = { readonly wanted: 'details'; readonly of: readonly number[] } | SocketsWanted;
 
 /** A parent may exit between two reads, so what belongs to the look is worked out again, this often at most. */
 const SETTLING_ROUNDS = 4;
@@ -32,7 +34,7 @@ const SETTLING_ROUNDS = 4;
 /** Takes looks at the process table of this machine, keeping between them what need not be read again. */
 export class Collector {
   readonly #options: CollectorOptions;
-  readonly #reader: ProcReader;
+  readonly #reader: ProcSource;
   readonly #table: ProcessTable;
   readonly #details: DetailReader;
   readonly #connections: ConnectionReader;
@@ -42,7 +44,7 @@ export class Collector {
 
   constructor(options: CollectorOptions) {
     this.#options = options;
-    this.#reader = new ProcReader(options.procRoot, options.beat, options.libc);
+    this.#reader = options.source;
     this.#table = new ProcessTable(this.#reader, options.ownUid);
     this.#details = new DetailReader(this.#reader, options.observer, options.libc);
     this.#connections = new ConnectionReader(this.#reader);
@@ -54,6 +56,15 @@ export class Collector {
    * @param skip PIDs whose reading is known to block; they are reported as gaps
    */
   look(request: LookRequest, skip: ReadonlySet<number> = new Set()): Look {
+    const steps = this.steps(request, skip);
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  /** One look as `look` takes it, which stops before each reading that a table fetched from afar may not hold yet. */
+  *steps(request: LookRequest, skip: ReadonlySet<number> = new Set()): Generator<Wanted, Look> {
     const begun = performance.now();
     const clock = this.#clock();
     const gaps = new Map<number, string>();
@@ -77,6 +88,7 @@ export class Collector {
       this.#ofInterest = belonging.all;
       const fresh = [...belonging.all].filter((pid) => !processes.has(pid) && !skip.has(pid));
       if (fresh.length === 0) break;
+      yield { wanted: 'details', of: fresh };
       for (const pid of fresh) {
         const detail = this.#details.read(pid, this.#table, clock, trees.has(pid));
         if (detail === null) {
@@ -100,11 +112,15 @@ export class Collector {
       if (entry === undefined || !processes.has(pid) || isFinished(entry.stat)) continue;
       holders.push({ pid, path: livePath(this.#reader, entry.stat) });
     }
-    const sockets = this.#connections.read(holders, request.ownPids, this.#table.entries.keys());
+    const sockets = yield* this.#connections.read(holders, request.ownPids, this.#table.entries.keys());
     for (const { pid, why } of sockets.gaps) gaps.set(pid, [gaps.get(pid), why].filter(Boolean).join('; '));
     // A client is shown by its name, so it belongs into the look as well.
+    const peers = new Set<number>();
     for (const { peerPid } of sockets.clients) {
-      if (peerPid === null || processes.has(peerPid) || skip.has(peerPid)) continue;
+      if (peerPid !== null && !processes.has(peerPid) && !skip.has(peerPid)) peers.add(peerPid);
+    }
+    if (peers.size > 0) yield { wanted: 'details', of: [...peers] };
+    for (const peerPid of peers) {
       const detail = this.#details.read(peerPid, this.#table, clock, false);
       if (detail !== null) processes.set(peerPid, detail.info);
     }

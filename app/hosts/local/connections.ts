@@ -1,5 +1,5 @@
 import type { Client, Gap, Listening, Outgoing, UnixListening } from '../host.ts';
-import type { ProcReader } from './procfs/read.ts';
+import type { ProcSource } from './procfs/read.ts';
 import { parseTcpTable, type TcpSocket } from './procfs/sockets.ts';
 import { parseUnixTable } from './procfs/unix-sockets.ts';
 
@@ -19,6 +19,15 @@ export interface Holder {
   readonly path: string;
 }
 
+/** What the reading of sockets needs next; who reads from afar fetches it before going on. */
+export type SocketsWanted =
+  /** The tables of these networks, named as `Holder`s name them: '' for ours, `PID/` for that of a process. */
+  | { readonly wanted: 'tables'; readonly networks: readonly string[] }
+  /** The sockets of these processes. */
+  | { readonly wanted: 'sockets'; readonly of: readonly number[] }
+  /** The sockets of every process, and our network's tables once more after them. */
+  | { readonly wanted: 'everyone' };
+
 /** Looks in which an unknown peer is not searched again. */
 const FORGET_UNKNOWN_AFTER = 10;
 const NOT_ACCEPTED = '0';
@@ -29,12 +38,12 @@ function key(address: string, port: number, remoteAddress: string, remotePort: n
 
 /** Attributes listening ports and connections to processes by socket inode. Remembers who holds which peer socket. */
 export class ConnectionReader {
-  readonly #reader: ProcReader;
+  readonly #reader: ProcSource;
   /** Socket inode → its process, or null for one that was searched in vain; with the look it was learned in. */
   readonly #peers = new Map<string, { readonly pid: number | null; readonly look: number }>();
   #look = 0;
 
-  constructor(reader: ProcReader) {
+  constructor(reader: ProcSource) {
     this.#reader = reader;
   }
 
@@ -43,7 +52,11 @@ export class ConnectionReader {
    * @param ownPids processes whose connections are no clients
    * @param everyone PIDs to search for the other end of a local connection
    */
-  read(holders: readonly Holder[], ownPids: readonly number[], everyone: Iterable<number>): Connections {
+  *read(
+    holders: readonly Holder[],
+    ownPids: readonly number[],
+    everyone: Iterable<number>,
+  ): Generator<SocketsWanted, Connections> {
     this.#look += 1;
     const gaps: Gap[] = [];
     const sockets = new Map<number, Set<string>>();
@@ -61,13 +74,15 @@ export class ConnectionReader {
       readable: boolean;
       gaps: Gap[];
     } = { listening: [], clients: [], outgoing: [], unix: [], readable: true, gaps };
-    for (const [network, members] of this.#byNetwork(sockets.keys())) {
+    const networks = this.#byNetwork(sockets.keys());
+    if (networks.size > 0) yield { wanted: 'tables', networks: [...networks.keys()] };
+    for (const [network, members] of networks) {
       const table = this.#table(network);
       if (table === null) {
         merged.readable = false;
         continue;
       }
-      const part = this.#attribute(table, members, sockets, ownPids, everyone, () => this.#table(network) ?? []);
+      const part = yield* this.#attribute(table, members, sockets, ownPids, everyone, () => this.#table(network) ?? []);
       merged.listening.push(...part.listening);
       merged.clients.push(...part.clients);
       merged.outgoing.push(...part.outgoing);
@@ -101,7 +116,7 @@ export class ConnectionReader {
 
   /** Groups processes by network namespace: each has a socket table of its own. Ours is named ''. */
   #byNetwork(pids: Iterable<number>): Map<string, number[]> {
-    const own = this.#reader.link(process.pid, 'ns/net');
+    const own = this.#reader.link(this.#reader.self, 'ns/net');
     const groups = new Map<string, number[]>();
     for (const pid of pids) {
       const link = this.#reader.link(pid, 'ns/net');
@@ -151,14 +166,14 @@ export class ConnectionReader {
     });
   }
 
-  #attribute(
+  *#attribute(
     table: readonly TcpSocket[],
     members: readonly number[],
     sockets: ReadonlyMap<number, ReadonlySet<string>>,
     ownPids: readonly number[],
     everyone: Iterable<number>,
     again: () => TcpSocket[],
-  ): Pick<Connections, 'listening' | 'clients' | 'outgoing'> {
+  ): Generator<SocketsWanted, Pick<Connections, 'listening' | 'clients' | 'outgoing'>> {
     const holder = new Map<string, number[]>();
     for (const pid of members) {
       for (const inode of sockets.get(pid) ?? []) holder.set(inode, [...(holder.get(inode) ?? []), pid]);
@@ -194,7 +209,7 @@ export class ConnectionReader {
 
     const wanted = new Map<string, number>();
     for (const { peer } of incoming) if (peer !== undefined) wanted.set(peer.inode, peer.uid);
-    const found = this.#findPeers(wanted, holder, ownPids, everyone);
+    const found = yield* this.#findPeers(wanted, holder, ownPids, everyone);
     let current: Set<string> | null = null;
     const clients: Client[] = [];
     for (const { socket, serverPid, peer } of incoming) {
@@ -212,12 +227,12 @@ export class ConnectionReader {
     return { listening, clients, outgoing };
   }
 
-  #findPeers(
+  *#findPeers(
     wanted: ReadonlyMap<string, number>,
     known: ReadonlyMap<string, readonly number[]>,
     ownPids: readonly number[],
     everyone: Iterable<number>,
-  ): Map<string, number> {
+  ): Generator<SocketsWanted, Map<string, number>> {
     const found = new Map<string, number>();
     const missing = new Map(wanted);
     missing.delete(NOT_ACCEPTED);
@@ -232,6 +247,7 @@ export class ConnectionReader {
       }
     };
     // Our own first: a descriptor may be shared with a child of ours, and then the connection is ours.
+    if (missing.size > 0 && ownPids.length > 0) yield { wanted: 'sockets', of: ownPids };
     for (const pid of ownPids) take(pid);
     for (const inode of [...missing.keys()]) {
       const pid = known.get(inode)?.[0];
@@ -244,12 +260,14 @@ export class ConnectionReader {
       const pid = this.#peers.get(inode)?.pid;
       if (pid !== undefined && pid !== null) remembered.add(pid);
     }
+    if (remembered.size > 0) yield { wanted: 'sockets', of: [...remembered] };
     for (const pid of remembered) take(pid);
     for (const [inode, memory] of this.#peers) {
       if (!wanted.has(inode)) this.#peers.delete(inode);
       else if (memory.pid === null && this.#look - memory.look < FORGET_UNKNOWN_AFTER) missing.delete(inode);
     }
     if (missing.size > 0) {
+      yield { wanted: 'everyone' };
       const uids = new Set(missing.values());
       for (const pid of everyone) {
         if (missing.size === 0) break;

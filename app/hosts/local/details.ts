@@ -6,7 +6,7 @@ import { openPidfd } from './pidfd.ts';
 import { type Entry, livePath, type ProcessTable, TICKS_PER_SECOND } from './process-table.ts';
 import { hashArgv } from './procfs/argv.ts';
 import { leafCgroup } from './procfs/cgroup.ts';
-import type { ProcReader } from './procfs/read.ts';
+import type { ProcSource } from './procfs/read.ts';
 import { isFinished, type ProcStat } from './procfs/stat.ts';
 import { parsePss, parseStatus } from './procfs/status.ts';
 
@@ -42,13 +42,13 @@ export interface Detail {
 
 /** Reads everything of one process that a look tells, and remembers what the next look needs for differences. */
 export class DetailReader {
-  readonly #reader: ProcReader;
+  readonly #reader: ProcSource;
   readonly #observer: Observer;
   readonly #libc: Libc | null;
   #remembered = new Map<number, Remembered>();
   #pidfdIds = new Map<number, string>();
 
-  constructor(reader: ProcReader, observer: Observer, libc: Libc | null) {
+  constructor(reader: ProcSource, observer: Observer, libc: Libc | null) {
     this.#reader = reader;
     this.#observer = observer;
     this.#libc = libc;

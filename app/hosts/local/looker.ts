@@ -2,6 +2,7 @@ import type { Observer } from '../../identity/identity.ts';
 import { type Look, LookFailed, type LookRequest, type ProcessInfo } from '../host.ts';
 import { Collector, type Recognise } from './collect.ts';
 import { loadLibc } from './libc.ts';
+import { ProcReader } from './procfs/read.ts';
 
 /** Takes looks. Which thread does the reading is its own affair. */
 export interface Looker {
@@ -31,14 +32,14 @@ export async function collectorFor(
   recognise: Recognise,
   beat?: (pid: number) => void,
 ): Promise<Collector> {
-  const libc = place.procRoot === REAL_PROC ? await loadLibc() : null;
+  const load = place.procRoot === REAL_PROC ? await loadLibc() : null;
+  const libc = load?.loaded === true ? load.libc : null;
   return new Collector({
     recognise,
     observer: place.observer,
-    procRoot: place.procRoot,
+    source: new ProcReader(place.procRoot, beat, libc),
     ownUid: place.ownUid,
-    libc: libc?.loaded === true ? libc.libc : null,
-    ...(beat === undefined ? {} : { beat }),
+    libc,
   });
 }
 

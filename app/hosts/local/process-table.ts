@@ -1,6 +1,6 @@
 import { MARK_NAMES, type MarkName } from '../host.ts';
 import { decodeArgv, pickVariables } from './procfs/argv.ts';
-import type { ProcReader } from './procfs/read.ts';
+import type { ProcSource } from './procfs/read.ts';
 import { isFinished, type ProcStat, parseStat } from './procfs/stat.ts';
 import { isReaper } from './reapers.ts';
 
@@ -68,7 +68,7 @@ const SERVER_MARKS = ['OPENCODE_PID', 'KILO_PID', 'ROLLCALL_NONCE'] as const;
  * Where the files of a process can be read: its own folder, or, when its main thread has left and others live on,
  * that of another thread, since the main thread's memory and files are gone by then.
  */
-export function livePath(reader: ProcReader, stat: ProcStat): string {
+export function livePath(reader: ProcSource, stat: ProcStat): string {
   if (stat.state !== 'Z' && stat.state !== 'X') return '';
   if (isFinished(stat)) return '';
   const tid = reader.threads(stat.pid).find((thread) => thread !== stat.pid);
@@ -80,7 +80,7 @@ export function livePath(reader: ProcReader, stat: ProcStat): string {
  * An entry is dropped as soon as its PID is not listed, or another start time stands there.
  */
 export class ProcessTable {
-  readonly #reader: ProcReader;
+  readonly #reader: ProcSource;
   readonly #ownUid: number;
   readonly #entries = new Map<number, Entry>();
   /** PIDs whose environment is still to be read. */
@@ -89,7 +89,7 @@ export class ProcessTable {
   #youngSince = 0;
   #revision = 0;
 
-  constructor(reader: ProcReader, ownUid: number) {
+  constructor(reader: ProcSource, ownUid: number) {
     this.#reader = reader;
     this.#ownUid = ownUid;
   }

@@ -30,12 +30,37 @@ function unreadAs(code: string, doing: string): Unread {
   return { ok: false, reason: 'failed', why: `${code} while reading ${doing}` };
 }
 
+/** A process table as it is read: the kernel's own, or what was fetched of one on another machine. */
+export interface ProcSource {
+  /** A process of ours that is in the table: its namespaces are those we see. */
+  readonly self: number;
+  /** Every PID that is listed. Throws when the table itself cannot be read. */
+  pids(): number[];
+  /** The whole of `PID/name`; good until the next read only. */
+  bytes(pid: number, name: string): Read<Buffer>;
+  /** As `bytes`, but `denied` for a process of another user, also where we are root. */
+  ownBytes(pid: number, name: string, uid: number): Read<Buffer>;
+  text(pid: number, name: string): Read<string>;
+  /** A file of `/proc` that belongs to no process, `net/tcp` for example. */
+  global(name: string): Read<string>;
+  link(pid: number, name: string): Read<string>;
+  /** The program a process runs; `vanished` also for kernel threads and zombies, which have none. */
+  executable(pid: number, within?: string): Read<Executable>;
+  /** Inodes of the sockets that a process holds open. */
+  socketInodes(pid: number, within?: string): Read<Set<string>>;
+  /** Thread ids of a process; empty when it is gone or may not be listed. */
+  threads(pid: number): number[];
+  /** User that `/proc/PID` belongs to: the effective user, or root for a process that may not be inspected. */
+  folderUid(pid: number): Read<number>;
+}
+
 /**
  * Synchronous reads below one `/proc`. One buffer serves all of them, so a value from `bytes` is good until the
  * next read only; asynchronous reads cost five to ten times as much per file.
  */
-export class ProcReader {
+export class ProcReader implements ProcSource {
   readonly root: string;
+  readonly self = process.pid;
   readonly #beat: Beat;
   readonly #libc: Pick<Libc, 'readOnce'> | null;
   #views: Buffer[] = [];
@@ -48,7 +73,6 @@ export class ProcReader {
     this.#libc = libc;
   }
 
-  /** Every PID that is listed, in the kernel's order. Throws when the directory itself cannot be read. */
   pids(): number[] {
     const pids: number[] = [];
     for (const name of readdirSync(this.root)) {
@@ -61,7 +85,6 @@ export class ProcReader {
     return pids;
   }
 
-  /** The whole of `PID/name`, in the shared buffer. */
   bytes(pid: number, name: string): Read<Buffer> {
     this.#beat(pid);
     try {
@@ -78,7 +101,6 @@ export class ProcReader {
     }
   }
 
-  /** As `bytes`, but `denied` without a read for a process of another user, also where we are root. */
   ownBytes(pid: number, name: string, uid: number): Read<Buffer> {
     // Whoever is not root is refused by the kernel.
     if (uid === 0) {
@@ -94,7 +116,6 @@ export class ProcReader {
     return read.ok ? { ok: true, value: read.value.toString('utf8') } : read;
   }
 
-  /** A file of `/proc` that belongs to no process, `net/tcp` for example. */
   global(name: string): Read<string> {
     try {
       return { ok: true, value: this.#readFile(`${this.root}/${name}`, false).toString('utf8') };
@@ -114,7 +135,6 @@ export class ProcReader {
     }
   }
 
-  /** The program a process runs; `vanished` also for kernel threads and zombies, which have none. */
   executable(pid: number, within = ''): Read<Executable> {
     const path = this.link(pid, `${within}exe`);
     if (!path.ok) return path;
@@ -129,7 +149,6 @@ export class ProcReader {
     }
   }
 
-  /** Inodes of the sockets that a process holds open. */
   socketInodes(pid: number, within = ''): Read<Set<string>> {
     this.#beat(pid);
     try {
@@ -147,7 +166,6 @@ export class ProcReader {
     }
   }
 
-  /** Thread ids of a process; empty when it is gone or may not be listed. */
   threads(pid: number): number[] {
     try {
       return readdirSync(`${this.root}/${pid}/task`).map(Number);
@@ -156,7 +174,6 @@ export class ProcReader {
     }
   }
 
-  /** User that `/proc/PID` belongs to: the effective user, or root for a process that may not be inspected. */
   folderUid(pid: number): Read<number> {
     try {
       return { ok: true, value: statSync(`${this.root}/${pid}`).uid };

@@ -18,6 +18,7 @@ export async function bundle(
   const outfile = join(folder, 'bundle.mjs');
   await build({
     bundle: true,
+    loader: { '.sh': 'text', '.py': 'text' },
     platform: 'node',
     format: 'esm',
     target: 'node20',

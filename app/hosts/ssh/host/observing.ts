@@ -1,0 +1,174 @@
+/** Fresh verdicts on recorded processes of a remote machine. Those asked for in one turn share one round trip. */
+import type { Observation, Observer, ProcessName, ProcessRef, Verdict } from '../../../identity/identity.ts';
+import { judge } from '../../../identity/judge.ts';
+import { refusePid } from '../../../identity/refuse.ts';
+import { TICKS_PER_SECOND } from '../../local/process-table.ts';
+import { isFinished, type ProcStat, parseStat } from '../../local/procfs/stat.ts';
+import observeScript from '../remote/observe.sh';
+import type { Contact } from './contact.ts';
+import type { Answer, RemoteShell } from './shell.ts';
+
+const DEADLINE_MS = 15_000;
+/** PIDs in one script; more are observed one script after the other. */
+const BATCH = 200;
+
+/** What was found at a PID, with what a verdict does not need. */
+export type Seen = Observation & { readonly uid?: number; readonly nonce?: string };
+
+function nameFrom(pid: number, stat: ProcStat | null, uptime: number): ProcessName {
+  if (stat === null) return { pid, name: `PID ${pid}`, startedAt: null };
+  const age = uptime - Number(stat.startTicks) / TICKS_PER_SECOND;
+  return { pid, name: stat.comm, startedAt: Number.isFinite(age) ? Math.round(Date.now() - age * 1000) : null };
+}
+
+const statIn = (answer: Answer, name: string, pid: number): ProcStat | null =>
+  parseStat(answer.bytes(name, String(pid)) ?? Buffer.alloc(0));
+
+/** Rows of `PATH value value` by the PID that the path begins with. */
+function rowOf(text: string | null, pid: number): string[] | null {
+  const row = text?.split('\n').find((line) => line.startsWith(`${pid}/`));
+  return row?.split(' ') ?? null;
+}
+
+function hashOf(text: string | null, pid: number): string | null {
+  const row = text?.split('\n').find((line) => line.slice(66).startsWith(`${pid}/`));
+  const hash = row?.slice(0, 64) ?? '';
+  return /^[0-9a-f]{64}$/u.test(hash) ? hash : null;
+}
+
+function nonceOf(bytes: Buffer | null, pid: number): string | undefined {
+  const record = bytes
+    ?.toString('latin1')
+    .split('\0')
+    .find((each) => each.startsWith(`${pid}/`));
+  return record?.slice(record.indexOf('=') + 1);
+}
+
+/** Where the answer was given from: an account may be reached again after a reboot, or in another container. */
+export function placeOf(answer: Answer, { observer }: Pick<Contact, 'observer'>): Observer {
+  const namespace = answer
+    .text('executables')
+    ?.split('\n')
+    .find((line) => line.startsWith('self/ns/pid '))
+    ?.split(' ')[2];
+  return {
+    ...observer,
+    bootId: answer.text('boot') || observer.bootId,
+    pidNamespace: namespace ?? observer.pidNamespace,
+  };
+}
+
+/**
+ * What an answer of `observe.sh`, `signal.sh` or `signal.py` says of a PID. Pure.
+ *
+ * @param settled the script read the start time a second time at its end, in `after`
+ */
+export function seenIn(answer: Answer, pid: number, observer: Observer, settled: boolean): Seen {
+  const hidden = answer.text('hidden', String(pid));
+  if (hidden !== null) {
+    if (hidden.includes('permitted')) return { found: 'denied', why: 'it is alive, but hidden from this user' };
+    if (hidden.includes('signalled')) return { found: 'failed', why: 'it is alive, but could not be read' };
+    return { found: 'absent' };
+  }
+  if (answer.bytes('stat', String(pid)) === null) return { found: 'absent' };
+  const stat = statIn(answer, 'stat', pid);
+  if (stat === null) return { found: 'failed', why: 'its stat line could not be understood' };
+  const uptime = Number.parseFloat(answer.text('uptime') ?? '');
+  if (settled) {
+    const after = statIn(answer, 'after', pid);
+    if (after === null) return { found: 'absent' };
+    if (after.startTicks !== stat.startTicks) return { found: 'failed', why: 'it changed while it was read' };
+  }
+  const [tgid, uid] = (answer.text('status', String(pid)) ?? '').split(' ').map(Number);
+  if (tgid === undefined || uid === undefined || !Number.isInteger(tgid) || !Number.isInteger(uid)) {
+    return { found: 'failed', why: 'its status could not be read' };
+  }
+  if (tgid !== pid) return { found: 'thread', of: nameFrom(tgid, statIn(answer, 'leader', pid), uptime) };
+  const file = rowOf(answer.text('executables'), pid);
+  const [, device, inode] = file ?? [];
+  const nonce = nonceOf(answer.bytes('nonces'), pid);
+  return {
+    found: 'process',
+    identity: { ...observer, pid, startTime: `linux:${stat.startTicks}` },
+    evidence: {
+      executable: device === undefined || inode === undefined ? null : { path: '', device, inode },
+      argvHash: hashOf(answer.text('hashes'), pid),
+    },
+    name: nameFrom(pid, stat, uptime),
+    finished: isFinished(stat),
+    uid,
+    ...(nonce === undefined ? {} : { nonce }),
+  };
+}
+
+/** As the local verdict: a process of another user is never `same`. Pure. */
+export function verdictOn(ref: ProcessRef, observer: Observer, seen: Seen, ownUid: number): Verdict {
+  const verdict = judge(ref, observer, seen);
+  if (verdict.verdict === 'same' && 'uid' in seen && seen.uid !== ownUid) {
+    return {
+      verdict: 'unknown',
+      why: `it belongs to another user (uid ${seen.uid}), whose processes are never touched`,
+    };
+  }
+  return verdict;
+}
+
+export interface Observed {
+  readonly verdict: Verdict;
+  readonly seen: Seen | null;
+}
+
+interface Waiting {
+  readonly ref: ProcessRef;
+  readonly done: (observed: Observed) => void;
+}
+
+/** Gives verdicts; never rejects: what could not be asked is `unknown`. */
+export class Observing {
+  readonly #shell: RemoteShell;
+  readonly #contact: Contact;
+  readonly #self: ReadonlySet<number>;
+  #waiting: Waiting[] = [];
+
+  constructor(shell: RemoteShell, contact: Contact) {
+    this.#shell = shell;
+    this.#contact = contact;
+    this.#self = new Set(contact.ownLine);
+  }
+
+  observe(ref: ProcessRef): Promise<Observed> {
+    const refused = refusePid(ref.identity.pid, this.#self);
+    if (refused !== null) return Promise.resolve({ verdict: { verdict: 'unknown', why: refused }, seen: null });
+    return new Promise((done) => {
+      if (this.#waiting.length === 0) setImmediate(() => void this.#flush());
+      this.#waiting.push({ ref, done });
+    });
+  }
+
+  async #flush(): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (let at = 0; at < waiting.length; at += BATCH) await this.#ask(waiting.slice(at, at + BATCH));
+  }
+
+  async #ask(batch: readonly Waiting[]): Promise<void> {
+    const { observer, processes, uid } = this.#contact;
+    const pids = [...new Set(batch.map(({ ref }) => ref.identity.pid))];
+    let answer: Answer;
+    try {
+      const parameters = { pids: pids.join(' '), proc: processes, nonce: 1 };
+      answer = await this.#shell.run(observeScript, parameters, DEADLINE_MS);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      for (const { ref, done } of batch) {
+        done({ verdict: judge(ref, observer, { found: 'failed', why }), seen: null });
+      }
+      return;
+    }
+    const place = placeOf(answer, this.#contact);
+    for (const { ref, done } of batch) {
+      const seen = seenIn(answer, ref.identity.pid, place, true);
+      done({ verdict: verdictOn(ref, place, seen, uid), seen });
+    }
+  }
+}
