@@ -293,9 +293,12 @@ export class LookFailed extends Error {
   override readonly name = 'LookFailed';
   readonly why: string;
   constructor(why: string, cause?: unknown, whose = 'This machine') {
-    super(`${whose}'s processes could not be listed: ${why.replace(/\.$/u, "")}. Nothing was changed; the next look tries again.`, {
-      cause,
-    });
+    super(
+      `${whose}'s processes could not be listed: ${why.replace(/\.$/u, '')}. Nothing was changed; the next look tries again.`,
+      {
+        cause,
+      },
+    );
     this.why = why;
   }
 }
