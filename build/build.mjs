@@ -21,8 +21,13 @@ export const nodeSides = [
   // Loaded by the guard when the app is gone. Its name stays the same, since a build or an upgrade may have replaced
   // it under a guard that waits.
   { source: 'app/guard/take-over.ts', bundle: 'guard-core.js' },
+  // Run by ssh through askpass.sh, which lies beside it.
+  { source: 'app/hosts/ssh/askpass/main.ts', bundle: 'askpass.js' },
   { source: 'app/cli/index.ts', bundle: 'cli.js', executable: true },
 ];
+
+/** Scripts that other programs run by their path, by source and place in `out/`. */
+const scripts = [{ source: 'app/hosts/ssh/askpass/askpass.sh', name: 'askpass.sh' }];
 
 /** Left out of the bundles: provided by the runtime, or native and found beside the bundle in node_modules. */
 export const externals = ['electron', 'koffi', 'systeminformation'];
@@ -103,6 +108,10 @@ export async function build() {
   const out = path.join(root, 'out');
   await mkdir(out, { recursive: true });
   await Promise.all([...nodeSides.map(bundleNodeSide), bundleWindow()]);
+  for (const { source, name } of scripts) {
+    await cp(path.join(root, source), path.join(out, name));
+    await chmod(path.join(out, name), 0o755);
+  }
   await cp(path.join(root, 'build', 'icons', 'png'), path.join(out, 'icons'), { recursive: true });
 }
 

@@ -137,9 +137,14 @@ export class Master {
     const { alias } = resolved;
     const log = new SshLog(options.onProgress);
     options.onProgress({ step: 'name', text: `Looking up ${resolved.hostname}` });
+    let pending: Question | null = null;
+    const admission = questioner?.admit(alias, (question) => {
+      pending = question;
+      options.onQuestion(question);
+    });
     const child = spawn(ssh.program, masterArguments(options), {
       cwd: homedir(),
-      env: sshEnvironment(ssh.env, questioner?.env ?? null),
+      env: sshEnvironment(ssh.env, admission?.env ?? null),
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -163,21 +168,17 @@ export class Master {
       });
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => log.push(text));
-    if (child.pid === undefined) throw await exited;
-    const ref = await capture(child.pid);
-    if (ref === null) {
+    const ref = child.pid === undefined ? null : await capture(child.pid);
+    if (child.pid === undefined || ref === null) {
+      admission?.release();
       endGroup(child);
-      await exited;
-      throw unidentified(alias);
+      const why = await exited;
+      throw child.pid === undefined ? why : unidentified(alias);
     }
+    admission?.started(child.pid);
     options.onProcess(ref);
     const master = new Master(alias, child, ref, socketPath, exited);
     void master.ended.then(() => options.onProcess(null));
-    let pending: Question | null = null;
-    const admission = questioner?.admit(child.pid, alias, (question) => {
-      pending = question;
-      options.onQuestion(question);
-    });
     try {
       await master.#ready(log, timing.budgetMs, () => pending !== null, admission ?? null, options.signal);
       log.forget();

@@ -26,20 +26,19 @@ export type Ask = (question: Question, signal: AbortSignal) => Promise<string | 
 /** How the questions of one ssh ended; null when none was given up. */
 export type GivenUp = 'cancelled' | 'timeout' | null;
 
-/** Lets the questions of one ssh through. */
+/** Lets the questions of one ssh through, and of what it starts (a jump's ssh). */
 export interface Admission {
+  /** Added to the environment of ssh; holds no secret. */
+  readonly env: Readonly<Record<string, string>>;
   readonly givenUp: GivenUp;
+  /** @param pid of the ssh: our own child, not collected until `release` */
+  started(pid: number): void;
   /** No more questions of this ssh; a pending one is taken back. */
   release(): void;
 }
 
 /** Where masters get their questions answered. */
 export interface Questioner {
-  /** Added to the environment of ssh; holds no secret. */
-  readonly env: Readonly<Record<string, string>>;
-  /**
-   * @param pid of an ssh that is our own child and not collected
-   * @param onPending with the question that waits, and null when none does any more
-   */
-  admit(pid: number, alias: string, onPending: (question: Question | null) => void): Admission;
+  /** @param onPending with the question that waits, and null when none does any more */
+  admit(alias: string, onPending: (question: Question | null) => void): Admission;
 }

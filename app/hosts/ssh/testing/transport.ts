@@ -22,7 +22,7 @@ export async function testTransport(
   options: Partial<TransportOptions> = {},
 ): Promise<TestTransport> {
   const host = await testHost();
-  const runtimeDir = temporaryFolder();
+  const runtimeDir = options.runtimeDir ?? temporaryFolder();
   const states: LinkState[] = [];
   const started = new Map<number, string | null>();
   const transport = await Transport.open({
