@@ -1,53 +1,77 @@
 /** A remote machine as a host: looks, verdicts and signals by scripts on one account there. Spawns no ssh itself. */
-import type { Observer, ProcessRef, Verdict } from '../../../identity/identity.ts';
+import { posix } from 'node:path';
+import { identityKey, type Observer, type ProcessRef, type Verdict } from '../../../identity/identity.ts';
+import type { RecordStore } from '../../../records/store.ts';
 import { recognise } from '../../../servers/recognise.ts';
 import type {
   ExitStatus,
+  Folder,
   HeldProcess,
   Host,
+  Listener,
   Look,
   LookRequest,
   MachineLine,
   ProcessInfo,
   Signal,
   SignalOutcome,
+  Spawned,
+  SpawnRequest,
 } from '../../host.ts';
 import type { Recognise } from '../../local/collect.ts';
-import type { RemoteExec } from '../contract.ts';
+import type { At, Forwards, RemoteExec } from '../contract.ts';
 import { type Contact, makeContact } from './contact.ts';
 import { Exits } from './exits.ts';
+import { lingerTrouble } from './linger.ts';
 import { RemoteLooker } from './looking.ts';
 import { machineLines } from './machine-line.ts';
-import { Observing } from './observing.ts';
+import { type Observed, Observing } from './observing.ts';
+import { othersClients, Reach } from './reach.ts';
+import { RemoteFiles } from './remote-files.ts';
+import { machineFolder, RemoteRecords } from './remote-records.ts';
 import { RemoteShell } from './shell.ts';
 import { sendSignal, signallingOf } from './signalling.ts';
+import { spawnRemote } from './spawning.ts';
+import { takeStartLock } from './start-lock.ts';
+
+const { join } = posix;
 
 /** A look that is younger than this, in milliseconds, tells of the machine as well. */
 const MACHINE_LIFETIME_MS = 5000;
+const TRIM_EVERY_MS = 10 * 60 * 1000;
 
-class SshHost {
+class SshHost implements Host {
   readonly name: string;
   readonly signalling: Host['signalling'];
   readonly uid: number;
   readonly ownPids: readonly number[];
   readonly #shell: RemoteShell;
   readonly #contact: Contact;
+  readonly #base: string;
   readonly #looker: RemoteLooker;
   readonly #observing: Observing;
   readonly #exits: Exits;
+  readonly #files: RemoteFiles;
+  readonly #reach: Reach;
   readonly #lines: (read: (name: string) => string | null) => MachineLine;
+  /** Nonces of what was started through this object: until it settles, a program may run others in its own place. */
+  readonly #nonces = new Map<string, string>();
   #lookedAt = Number.NEGATIVE_INFINITY;
+  #trimmedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(shell: RemoteShell, contact: Contact, recogniser: Recognise) {
+  constructor(shell: RemoteShell, contact: Contact, recogniser: Recognise, reach: Reach) {
     this.name = shell.host;
     this.signalling = signallingOf(shell.host, contact);
     this.uid = contact.uid;
     this.ownPids = contact.ownLine;
     this.#shell = shell;
     this.#contact = contact;
+    this.#base = machineFolder(contact);
     this.#looker = new RemoteLooker(shell, contact, recogniser);
     this.#observing = new Observing(shell, contact);
     this.#exits = new Exits(shell, (ref) => this.verify(ref));
+    this.#files = new RemoteFiles(shell);
+    this.#reach = reach;
     this.#lines = machineLines(contact.hostname);
   }
 
@@ -56,10 +80,14 @@ class SshHost {
   }
 
   async look(request: LookRequest): Promise<Look> {
+    const before = await this.#reach.ownConnections();
     const look = await this.#looker.look(request);
+    const clients = othersClients(look.clients, before, await this.#reach.ownConnections());
     this.#lookedAt = performance.now();
     this.#exits.looked((pid) => this.#looker.runningSince(pid));
-    return look;
+    this.#reach.looked(look);
+    void this.#trim();
+    return { ...look, clients };
   }
 
   async machine(): Promise<MachineLine> {
@@ -76,7 +104,17 @@ class SshHost {
   }
 
   async verify(ref: ProcessRef): Promise<Verdict> {
-    return (await this.#observing.observe(ref)).verdict;
+    return (await this.#observe(ref)).verdict;
+  }
+
+  /** What was started here and still carries its nonce is the same process, whatever program it has become since. */
+  async #observe(ref: ProcessRef): Promise<Observed> {
+    const observed = await this.#observing.observe(ref);
+    const { verdict, seen } = observed;
+    if (verdict.verdict !== 'unknown' || seen?.found !== 'process' || seen.uid !== this.uid) return observed;
+    const nonce = this.#nonces.get(identityKey(ref.identity));
+    if (nonce === undefined || nonce !== seen.nonce) return observed;
+    return identityKey(seen.identity) === identityKey(ref.identity) ? { seen, verdict: { verdict: 'same' } } : observed;
   }
 
   async hold(ref: ProcessRef): Promise<HeldProcess> {
@@ -90,30 +128,122 @@ class SshHost {
     };
   }
 
-  #signal(ref: ProcessRef, signal: Signal): Promise<SignalOutcome> {
-    return sendSignal(this.#shell, this.#contact, ref, signal, () => this.verify(ref));
+  async #signal(ref: ProcessRef, signal: Signal): Promise<SignalOutcome> {
+    const send = (as: ProcessRef): Promise<SignalOutcome> =>
+      sendSignal(this.#shell, this.#contact, as, signal, async () => (await this.#observing.observe(as)).verdict);
+    const outcome = await send(ref);
+    if (outcome.sent || outcome.verdict.verdict !== 'unknown' || !this.#nonces.has(identityKey(ref.identity))) {
+      return outcome;
+    }
+    const { verdict, seen } = await this.#observe(ref);
+    if (verdict.verdict !== 'same' || seen?.found !== 'process') return outcome;
+    return send({ identity: ref.identity, evidence: seen.evidence });
   }
 
   watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void {
     return this.#exits.watch(ref, onExit);
   }
 
+  async spawn(request: SpawnRequest): Promise<Spawned> {
+    const { ref, ended } = await spawnRemote(this.#shell, this.#contact, request);
+    const nonce = request.env['ROLLCALL_NONCE'];
+    if (nonce !== undefined) this.#nonces.set(identityKey(ref.identity), nonce);
+    if (ended !== null) return { ref, exit: Promise.resolve(ended) };
+    const exit = new Promise<ExitStatus>((resolve) => {
+      // Whose child it is by now cannot tell us how it ended.
+      this.#exits.watch(ref, (status) => {
+        this.#nonces.delete(identityKey(ref.identity));
+        resolve(status ?? { code: null, signal: null });
+      });
+    });
+    return { ref, exit };
+  }
+
+  folder(path: string): Promise<Folder> {
+    return this.#files.folder(path);
+  }
+
+  isFile(path: string): Promise<boolean> {
+    return this.#files.isFile(path);
+  }
+
+  tail(path: string, limitBytes: number): Promise<{ text: string; truncated: boolean }> {
+    return this.#files.tail(path, limitBytes);
+  }
+
+  isProgram(path: string): Promise<boolean> {
+    return this.#files.isProgram(path);
+  }
+
+  findProgram(name: string): Promise<string | null> {
+    return this.#files.findProgram(name);
+  }
+
+  at(listener: Listener): At | null {
+    return this.#reach.at(listener);
+  }
+
+  page(listener: Listener): { readonly address: string; readonly port: number } | null {
+    return this.#reach.page(listener);
+  }
+
+  keepPages(listeners: readonly Listener[]): void {
+    this.#reach.keepPages(listeners);
+  }
+
+  startLock(nonce: string): Promise<() => Promise<void>> {
+    return takeStartLock(this.#shell, join(this.#base, 'start.lock'), nonce);
+  }
+
+  /** Why what was started may go when the connection goes, with the remedy; null where nothing says so. */
+  lingerTrouble(): Promise<string | null> {
+    return lingerTrouble(this.#shell);
+  }
+
+  async #trim(): Promise<void> {
+    if (performance.now() - this.#trimmedAt < TRIM_EVERY_MS) return;
+    this.#trimmedAt = performance.now();
+    // What fails now is done at the next turn: a log that is too long costs space and nothing else.
+    await this.#files.trimLogs(join(this.#base, 'logs')).catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     this.#exits.close();
+    this.#reach.close();
   }
 }
 
 export interface SshHostOptions {
   readonly name: string;
   readonly exec: RemoteExec;
+  readonly forwards: Forwards;
+  /** Called when a way to a server was opened or closed. */
+  readonly onReach: () => void;
   /** Where this program itself stands, so that a remote that is this very machine is told; null where unknown. */
   readonly localObserver: Observer | null;
+  /** Ports of pages, by what they lead to; kept by the caller so that a reconnect gives the same ones. */
+  readonly pagePorts?: Map<string, number>;
   readonly recognise?: Recognise;
 }
 
+export interface SshHostParts {
+  readonly host: SshHost;
+  readonly store: RecordStore;
+  /** Where the logs of servers are on that machine. */
+  readonly logsDir: string;
+  readonly contact: Contact;
+}
+
 /** @throws SshFailed when the machine cannot be reached, or is not supported */
-export async function createSshHost(options: SshHostOptions): Promise<{ host: SshHost; contact: Contact }> {
+export async function createSshHost(options: SshHostOptions): Promise<SshHostParts> {
   const shell = new RemoteShell(options.name, options.exec);
   const contact = await makeContact(shell, options.localObserver);
-  return { host: new SshHost(shell, contact, options.recognise ?? recognise), contact };
+  const reach = new Reach(options.forwards, contact.uid, options.onReach, options.pagePorts ?? new Map());
+  const base = machineFolder(contact);
+  return {
+    host: new SshHost(shell, contact, options.recognise ?? recognise, reach),
+    store: new RemoteRecords(shell, base),
+    logsDir: join(base, 'logs'),
+    contact,
+  };
 }

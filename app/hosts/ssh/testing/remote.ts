@@ -3,15 +3,23 @@ import { onTestFinished } from 'vitest';
 import type { ProcessRef } from '../../../identity/identity.ts';
 import type { Host } from '../../host.ts';
 import { recogniseTestServer } from '../../local/testing/hosts.ts';
-import type { RemoteExec } from '../contract.ts';
+import type { Forwards, RemoteExec } from '../contract.ts';
 import { createSshHost, type SshHostOptions } from '../host/ssh-host.ts';
 
 export type TestRemote = Awaited<ReturnType<typeof createSshHost>>;
+
+/** No way leads anywhere. */
+const NO_FORWARDS: Forwards = {
+  socket: () => Promise.reject(new Error('no forwards in this test')),
+  port: () => Promise.reject(new Error('no forwards in this test')),
+};
 
 export async function remoteHost(exec: RemoteExec, options: Partial<SshHostOptions> = {}): Promise<TestRemote> {
   const remote = await createSshHost({
     name: 'far',
     exec,
+    forwards: NO_FORWARDS,
+    onReach: () => undefined,
     localObserver: null,
     recognise: recogniseTestServer,
     ...options,

@@ -1,0 +1,189 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { someRecord } from '../../../records/fixtures.testing.ts';
+import { LocalRecords, RecordChanged } from '../../../records/store.ts';
+import { StartHeld } from '../../host.ts';
+import { temporaryFolder } from '../../local/testing/processes.ts';
+import { remoteHost } from '../testing/remote.ts';
+import { LocalExec, SHELLS } from '../testing/shells.ts';
+import { RemoteRecords } from './remote-records.ts';
+import { RemoteShell } from './shell.ts';
+import { takeStartLock } from './start-lock.ts';
+
+const isRoot = process.getuid?.() === 0;
+
+describe.each(SHELLS)('$name', (shell) => {
+  const records = (base: string, env: Readonly<Record<string, string>> = {}): RemoteRecords =>
+    new RemoteRecords(new RemoteShell('far', new LocalExec(shell, { env })), base);
+
+  test('a record comes back as it was written, private and whole, and as a local store reads it', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    const base = temporaryFolder();
+    const store = records(base);
+    expect(await store.list()).toEqual([]);
+    expect(await store.trouble()).toBeNull();
+    const record = someRecord({ directory: '/srv/it\'s "dé"\n$HOME `id` \\' });
+    const path = await store.write(record);
+    expect(path).toBe(join(base, 'records', `${record.nonce}.json`));
+    expect([statSync(path).mode & 0o777, statSync(store.folder).mode & 0o777]).toEqual([0o600, 0o700]);
+    const listed = await store.list();
+    expect(listed).toMatchObject([{ path, record, problem: null }]);
+    expect(await new LocalRecords(store.folder, store.aside).list()).toEqual(listed);
+    expect(await store.read(path)).toEqual(listed[0]);
+    await store.write({ ...record, attempt: 2 });
+    expect((await store.read(path))?.record?.attempt).toBe(2);
+    expect(readdirSync(store.folder)).toEqual([`${record.nonce}.json`]);
+    await store.remove(record.nonce);
+    await store.remove(record.nonce);
+    expect(await store.read(path)).toBeNull();
+  });
+
+  test('only the very bytes that were judged are set aside', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    const store = records(temporaryFolder());
+    const path = await store.write(someRecord());
+    const judged = (await store.read(path))?.sha256 ?? '';
+    await store.write(someRecord({ attempt: 1 }));
+    await expect(store.setAside(path, judged, 0)).rejects.toThrow(RecordChanged);
+    expect((await store.read(path))?.record?.attempt).toBe(1);
+    const bytes = readFileSync(path);
+    const moved = await store.setAside(path, (await store.read(path))?.sha256 ?? '', 0);
+    expect(moved).toBe(join(store.aside, `1970-01-01T00-00-00-000Z-${someRecord().nonce}.json`));
+    expect(readFileSync(moved)).toEqual(bytes);
+    expect(await store.list()).toEqual([]);
+    await expect(store.setAside(path, judged, 0)).rejects.toThrow(RecordChanged);
+  });
+
+  test('whatever else lies there is told and stays', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    const store = records(temporaryFolder());
+    mkdirSync(store.folder, { recursive: true });
+    const put = (name: string, text: string): void => writeFileSync(join(store.folder, name), text);
+    put('empty.json', '');
+    put('cut.json', '{"version": 2, "nonce"');
+    put('newer.json', '{"version": 99}');
+    put('huge.json', 'x'.repeat(70_000));
+    put('a b.json', '[]');
+    put('.hidden.json.1.tmp', 'x');
+    put('notes.txt', 'x');
+    symlinkSync('/etc/passwd', join(store.folder, 'link.json'));
+    mkdirSync(join(store.folder, 'folder.json'));
+    execFileSync('mkfifo', [join(store.folder, 'pipe.json')]);
+    const before = readdirSync(store.folder);
+    const problems = (await store.list()).map(({ path, problem, newer }) => [
+      path.slice(store.folder.length + 1),
+      problem,
+      newer,
+    ]);
+    expect(problems).toEqual([
+      ['a b.json', expect.stringContaining('not what a record has'), false],
+      ['cut.json', 'it is no complete JSON', false],
+      ['empty.json', 'it is empty', false],
+      ['folder.json', 'it is no regular file', false],
+      ['huge.json', expect.stringContaining('larger than'), false],
+      ['link.json', 'it is no regular file', false],
+      ['newer.json', expect.stringContaining('later Rollcall'), true],
+      ['pipe.json', 'it is no regular file', false],
+    ]);
+    expect(readdirSync(store.folder)).toEqual(before);
+    const huge = (await store.list()).find(({ path }) => path.endsWith('huge.json'));
+    expect(await store.setAside(huge?.path ?? '', huge?.sha256 ?? '', 0)).toContain('huge.json');
+  });
+
+  test('a disk that is full or read-only is told by its cause, and the record stays', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    if (!isRoot) return context.skip('only root can mount a small disk');
+    const base = temporaryFolder();
+    const tiny = join(base, 'tiny');
+    mkdirSync(tiny);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k,nr_inodes=20', 'tmpfs', tiny]);
+    try {
+      const store = records(tiny);
+      const path = await store.write(someRecord());
+      writeFileSync(join(tiny, 'fill'), 'x'.repeat(4096));
+      const large = someRecord({ attempt: 3, directory: `/srv/${'d'.repeat(20_000)}` });
+      await expect(store.write(large)).rejects.toMatchObject({ name: 'WriteFailed', code: 'ENOSPC', path });
+      expect((await store.read(path))?.record?.attempt).toBe(0);
+      expect(readdirSync(store.folder)).toHaveLength(1);
+      execFileSync('mount', ['-o', 'remount,ro', tiny]);
+      // BusyBox's test tells root that it may write anything.
+      if (shell.name !== 'busybox ash') expect(await store.trouble()).toContain('(EROFS)');
+      await expect(store.write(someRecord())).rejects.toMatchObject({ code: 'EROFS' });
+      await expect(store.remove(someRecord().nonce)).rejects.toMatchObject({ name: 'RecordStuck', code: 'EROFS' });
+      const judged = (await store.read(path))?.sha256 ?? '';
+      await expect(store.setAside(path, judged, 0)).rejects.toMatchObject({ name: 'RecordStuck', code: 'EROFS' });
+      expect((await store.read(path))?.sha256).toBe(judged);
+    } finally {
+      execFileSync('umount', [tiny]);
+    }
+  });
+
+  test('D5 machines and namespaces that share a home have records of their own', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    const home = temporaryFolder();
+    const plain = await remoteHost(new LocalExec(shell, { env: { HOME: home } }));
+    const xdg = await remoteHost(new LocalExec(shell, { env: { HOME: home, XDG_STATE_HOME: join(home, 'state') } }));
+    const { observer } = plain.contact;
+    const key = `${observer.hostId.slice(0, 20)}-${observer.pidNamespace}`;
+    expect(plain.store.pathOf('n')).toBe(`${home}/.local/state/rollcall/remote/${key}/records/n.json`);
+    expect(xdg.store.pathOf('n')).toBe(`${home}/state/rollcall/remote/${key}/records/n.json`);
+    expect(plain.logsDir).toBe(`${home}/.local/state/rollcall/remote/${key}/logs`);
+  });
+
+  describe('the lock of starts', () => {
+    const far = (): RemoteShell => new RemoteShell('far', new LocalExec(shell));
+
+    test('is one start at a time, whoever asks', async (context) => {
+      if (shell.missing !== null) context.skip(shell.missing);
+      const lock = join(temporaryFolder(), 'new', 'start.lock');
+      let inside = 0;
+      let most = 0;
+      await Promise.all(
+        Array.from({ length: 4 }, async (_, index) => {
+          const release = await takeStartLock(far(), lock, `nonce-${index}`);
+          inside += 1;
+          most = Math.max(most, inside);
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          inside -= 1;
+          await release();
+        }),
+      );
+      expect(most).toBe(1);
+      expect(readdirSync(join(lock, '..'))).toEqual([]);
+    });
+
+    test('held by a living start is waited for, and told; one of another boot or of long ago is broken', async (context) => {
+      if (shell.missing !== null) context.skip(shell.missing);
+      const lock = join(temporaryFolder(), 'start.lock');
+      const release = await takeStartLock(far(), lock, 'first');
+      await expect(takeStartLock(far(), lock, 'second', { longestMs: 300 })).rejects.toThrow(StartHeld);
+      // Another's lock is not released by whoever does not hold it.
+      const text = readFileSync(lock, 'utf8');
+      expect(text).toMatch(/^first \d+ [0-9a-f-]{36}\n$/u);
+      const taken = await takeStartLock(far(), lock, 'third', { staleSeconds: 0 });
+      await release();
+      expect(readFileSync(lock, 'utf8')).toMatch(/^third /u);
+      await taken();
+      writeFileSync(lock, `old 5 00000000-0000-0000-0000-000000000000\n`);
+      await (await takeStartLock(far(), lock, 'fourth'))();
+      writeFileSync(lock, '');
+      await (await takeStartLock(far(), lock, 'fifth', { longestMs: 60_000 }))();
+      expect(readdirSync(join(lock, '..'))).toEqual([]);
+    });
+
+    test('D23 that cannot be made is done without', async (context) => {
+      if (shell.missing !== null) context.skip(shell.missing);
+      const folder = temporaryFolder();
+      writeFileSync(join(folder, 'file'), '');
+      const began = performance.now();
+      const release = await takeStartLock(far(), join(folder, 'file', 'start.lock'), 'first');
+      expect(performance.now() - began).toBeLessThan(3000);
+      await release();
+      rmSync(join(folder, 'file'));
+      mkdirSync(join(folder, 'file', 'start.lock'), { recursive: true });
+      await (await takeStartLock(far(), join(folder, 'file', 'start.lock'), 'second', { longestMs: 8000 }))();
+    });
+  });
+});

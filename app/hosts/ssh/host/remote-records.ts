@@ -1,0 +1,148 @@
+/** Our records on a remote machine, in a folder of this machine and PID namespace: homes may be shared. */
+import { posix } from 'node:path';
+import { remedyFor, WriteFailed } from '../../../config/atomic-write.ts';
+import { hashOf, parseRecord, type RecordFile, textOf } from '../../../records/files.ts';
+import { RECORD_LIMIT_BYTES, type ServerRecord } from '../../../records/schema.ts';
+import { RecordChanged, type RecordStore, RecordStuck } from '../../../records/store.ts';
+import recordsScript from '../remote/records.sh';
+import type { Contact } from './contact.ts';
+import type { Parameters, Section } from './frame.ts';
+import type { Answer, RemoteShell } from './shell.ts';
+
+const { basename, join } = posix;
+const DEADLINE_MS = 15_000;
+
+/** Rollcall's folder for one machine and PID namespace in a remote account. */
+export function machineFolder({ stateDir, observer }: Pick<Contact, 'stateDir' | 'observer'>): string {
+  return join(stateDir, 'remote', `${observer.hostId.slice(0, 20)}-${observer.pidNamespace}`);
+}
+
+/** The system's word for what a program said; `unknown` where it said nothing that is known. */
+function codeOf(said: string): string {
+  const words: readonly (readonly [RegExp, string])[] = [
+    [/No space left/u, 'ENOSPC'],
+    [/quota/iu, 'EDQUOT'],
+    [/Read-only/iu, 'EROFS'],
+    [/ermission denied|not permitted/u, 'EACCES'],
+    [/Not a directory/u, 'ENOTDIR'],
+    [/No such file/u, 'ENOENT'],
+    [/File exists/u, 'EEXIST'],
+    [/nput\/output|I\/O/u, 'EIO'],
+    [/tale file/u, 'ESTALE'],
+  ];
+  return words.find(([pattern]) => pattern.test(said))?.[1] ?? 'unknown';
+}
+
+export class RemoteRecords implements RecordStore {
+  readonly folder: string;
+  readonly aside: string;
+  readonly #shell: RemoteShell;
+
+  /** @param base folder of this machine, see `machineFolder` */
+  constructor(shell: RemoteShell, base: string) {
+    this.#shell = shell;
+    this.folder = join(base, 'records');
+    this.aside = join(base, 'set-aside');
+  }
+
+  #run(what: string, more: Parameters = {}): Promise<Answer> {
+    const parameters = { what, folder: this.folder, name: '', limit: RECORD_LIMIT_BYTES, ...more };
+    return this.#shell.run(recordsScript, parameters, DEADLINE_MS);
+  }
+
+  pathOf(nonce: string): string {
+    return join(this.folder, `${nonce}.json`);
+  }
+
+  async list(): Promise<RecordFile[]> {
+    const answer = await this.#run('list');
+    if (answer.has('unreadable')) {
+      const problem = 'it could not be read as a folder';
+      return [{ path: this.folder, sha256: '', record: null, problem, newer: false }];
+    }
+    return this.#filesIn(answer);
+  }
+
+  async read(path: string): Promise<RecordFile | null> {
+    return this.#filesIn(await this.#run('read', { name: basename(path) }))[0] ?? null;
+  }
+
+  #filesIn(answer: Answer): RecordFile[] {
+    const files: RecordFile[] = [];
+    let path: string | null = null;
+    for (const section of answer.sections) {
+      if (section.name === 'name') path = join(this.folder, section.bytes.toString('utf8'));
+      else if (path !== null) {
+        const file = fileFrom(path, section);
+        // A second part means that the first was cut short.
+        if (files.at(-1)?.path === path) files.pop();
+        files.push(file);
+      }
+    }
+    return files;
+  }
+
+  async write(record: ServerRecord): Promise<string> {
+    const path = this.pathOf(record.nonce);
+    let answer: Answer;
+    try {
+      answer = await this.#run('write', { name: basename(path), text: textOf(record) });
+    } catch (error) {
+      throw new WriteFailed(path, 'link', error);
+    }
+    const said = answer.text('trouble');
+    if (said !== null || !answer.has('done')) throw new WriteFailed(path, codeOf(said ?? ''), new Error(said ?? ''));
+    return path;
+  }
+
+  async remove(nonce: string): Promise<void> {
+    const path = this.pathOf(nonce);
+    const said = await this.#told(path, 'removed', () => this.#run('remove', { name: basename(path) }));
+    if (said.text('trouble') !== null) throw stuck(path, 'removed', said);
+  }
+
+  async trouble(): Promise<string | null> {
+    const said = (await this.#run('trouble')).text('trouble');
+    if (said === null) return null;
+    const code = codeOf(said);
+    return `${this.folder} on ${this.#shell.host} cannot be written (${code}). ${remedyFor(code)}`;
+  }
+
+  async setAside(path: string, sha256: string, now: number): Promise<string> {
+    const stamp = new Date(now).toISOString().replace(/[:.]/gu, '-');
+    const target = join(this.aside, `${stamp}-${basename(path)}`);
+    const parameters = { name: basename(path), hash: sha256, target };
+    const answer = await this.#told(path, 'moved aside', () => this.#run('aside', parameters));
+    if (answer.has('changed')) throw new RecordChanged(path);
+    if (!answer.has('done')) throw stuck(path, 'moved aside', answer);
+    return target;
+  }
+
+  /** A lost link leaves the record where it is, or the act done: the next look tells. */
+  async #told(path: string, act: 'moved aside' | 'removed', run: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await run();
+    } catch (error) {
+      throw new RecordStuck(path, act, 'link', error);
+    }
+  }
+}
+
+function stuck(path: string, act: 'moved aside' | 'removed', answer: Answer): RecordStuck {
+  const said = answer.text('trouble') ?? '';
+  return new RecordStuck(path, act, codeOf(said), new Error(said));
+}
+
+function fileFrom(path: string, { name, rest, bytes }: Section): RecordFile {
+  const none = (problem: string, sha256 = ''): RecordFile => ({ path, sha256, record: null, problem, newer: false });
+  switch (name) {
+    case 'bytes':
+      return { path, sha256: hashOf(bytes), ...parseRecord(bytes.toString('utf8'), basename(path, '.json')) };
+    case 'huge':
+      return none(`it is larger than ${RECORD_LIMIT_BYTES} bytes`, rest);
+    case 'unopened':
+      return none(rest === 'denied' ? 'it could not be opened' : 'it is no regular file');
+    default:
+      return none('it could not be read');
+  }
+}
