@@ -181,7 +181,7 @@ const algorithms: Rule = ({ alias, text }) => {
   return {
     step: 'port',
     code: 'no-common-algorithms',
-    message: `ssh and ${alias} have no way to talk in common: ${why}`,
+    message: `ssh and ${alias} have no way to talk in common: ${why.replace(/\. Their offer:.*$/u, '')}.`,
     remedy: 'Update the SSH server there, or allow the algorithm in your SSH configuration.',
   };
 };

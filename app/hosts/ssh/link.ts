@@ -2,8 +2,11 @@ import type { ProcessRef } from '../../identity/identity.ts';
 import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFailed } from './contract.ts';
 import { isPermanent } from './explain.ts';
 import { Forwarding, type PortForward, type Remote } from './forwards.ts';
+import { withoutForeignMasters } from './jump.ts';
 import { type LinkState, pauseBefore } from './link-state.ts';
-import { disconnected, Master, type MasterOptions } from './master.ts';
+import { Master } from './master.ts';
+import { disconnected } from './master-failures.ts';
+import type { MasterOptions } from './master-options.ts';
 import type { Question } from './questions.ts';
 import { Sessions } from './sessions.ts';
 import type { Progress } from './ssh-log.ts';
@@ -161,11 +164,16 @@ export class Link implements RemoteExec, Forwards {
       else this.#become({ status: 'authenticating', question: pending, attempt });
     };
     progress();
+    masters += 1;
+    const path = `${this.#options.folder}/${this.#options.prefix}m${masters}`;
+    const { resolved, ssh } = this.#options.master;
+    const jump = withoutForeignMasters(resolved, ssh, `${path}.config`);
     let master: Master;
     try {
       master = await Master.start({
         ...this.#options.master,
-        socketPath: `${this.#options.folder}/${this.#options.prefix}m${++masters}`,
+        ssh: jump.ssh,
+        socketPath: path,
         signal,
         onProgress: (next) => {
           last = next;
@@ -180,6 +188,9 @@ export class Link implements RemoteExec, Forwards {
     } catch (error) {
       if (!signal.aborted) this.#failed(error, attempt);
       return;
+    } finally {
+      // Read by now, or never.
+      jump.remove();
     }
     if (signal.aborted) return master.end();
     this.#up(master);

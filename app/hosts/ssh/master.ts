@@ -1,90 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, unlinkSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import type { ProcessRef } from '../../identity/identity.ts';
 import { SshFailed } from './contract.ts';
 import { sshEnvironment } from './environment.ts';
 import { explainDeadline, explainEnd } from './explain.ts';
+import { disconnected, notStarted, unanswered, unidentified } from './master-failures.ts';
+import { type MasterOptions, masterArguments } from './master-options.ts';
 import { MuxFailed, muxCheck, muxTerminate } from './mux.ts';
-import type { Admission, Question, Questioner } from './questions.ts';
-import { configOptions, type Resolved, type SshProgram } from './resolve.ts';
-import { type Progress, SshLog } from './ssh-log.ts';
+import type { Admission, Question } from './questions.ts';
+import { SshLog } from './ssh-log.ts';
 
-/** Reads the identity of a child of ours; called before the child can be collected. */
-export type Capture = (pid: number) => ProcessRef | null | Promise<ProcessRef | null>;
-
-export interface MasterOptions {
-  readonly resolved: Resolved;
-  readonly ssh: SshProgram;
-  /** Of at most 90 bytes; nothing stands there. */
-  readonly socketPath: string;
-  readonly capture: Capture;
-  /** Null without a person: then ssh asks nothing and fails instead. */
-  readonly questioner: Questioner | null;
-  readonly timing: MasterTiming;
-  readonly onProgress: (progress: Progress) => void;
-  readonly onQuestion: (question: Question | null) => void;
-  /** It runs, or (null) it does no more. */
-  readonly onProcess: (ref: ProcessRef | null) => void;
-  readonly signal: AbortSignal;
-}
-
-export interface MasterTiming {
-  /** A silent machine is asked for a sign of life this often, in seconds, and given up after `aliveCount` without one. */
-  readonly aliveSeconds: number;
-  readonly aliveCount: number;
-  /** From the start of ssh to a usable connection, without the time a person is asked, in milliseconds. */
-  readonly budgetMs: number;
-}
-
-/** Notices a dead line after 30 to 40 s. */
-export const MASTER_TIMING: MasterTiming = { aliveSeconds: 10, aliveCount: 3, budgetMs: 30_000 };
-
-/** ssh puts 17 characters behind it while it makes the socket, and 108 is the most a socket's name may have. */
-export const LONGEST_CONTROL_PATH = 90;
-const CONNECT_SECONDS = 15;
 /** A living master answers within milliseconds, also while it waits for the network. */
 export const CHECK_MS = 2000;
 const TICK_MS = 100;
+/** What ssh said last may be read after its end was heard of; a proxy command may hold the stream open for ever. */
+const LAST_WORDS_MS = 700;
 const ORDERLY_MS = 1000;
 const TERM_MS = 1000;
 const KILL_MS = 2000;
-
-/**
- * The options of a master. It is a process of its own for us alone: what the configuration says of masters, forwards,
- * terminals, commands and backgrounds is for the person's own connections.
- */
-function masterArguments({ resolved, ssh, socketPath, questioner, timing }: MasterOptions): readonly string[] {
-  const options = [
-    'ControlPersist=no',
-    'ClearAllForwardings=yes',
-    'ExitOnForwardFailure=no',
-    'GatewayPorts=no',
-    'Tunnel=no',
-    'PermitLocalCommand=no',
-    'RemoteCommand=none',
-    'StreamLocalBindMask=0177',
-    'StreamLocalBindUnlink=no',
-    'VisualHostKey=no',
-    'ConnectionAttempts=1',
-    `ConnectTimeout=${CONNECT_SECONDS}`,
-    `ServerAliveInterval=${timing.aliveSeconds}`,
-    `ServerAliveCountMax=${timing.aliveCount}`,
-    ...(questioner === null ? ['BatchMode=yes'] : ['BatchMode=no']),
-    // Since OpenSSH 8.7; an older one would stop at the unknown name. `-n`, `-N` are the others of its kind.
-    ...(resolved.knownOptions.has('forkafterauthentication') ? ['ForkAfterAuthentication=no'] : []),
-  ];
-  return [
-    ...configOptions(ssh),
-    // No agent, no X11, no terminal, no input, no command; its steps are read from -v.
-    ...['-M', '-N', '-n', '-T', '-a', '-x', '-v'],
-    // ssh expands percent signs in it.
-    ...['-S', socketPath.replaceAll('%', '%%')],
-    ...options.flatMap((option) => ['-o', option]),
-    '--',
-    resolved.alias,
-  ];
-}
 
 /**
  * One ssh that holds one connection, for sessions and forwards to ride on. It is our direct child in the foreground, so
@@ -116,7 +51,7 @@ export class Master {
     this.processRef = processRef;
     this.socketPath = socketPath;
     this.ended = exited.then((why) => {
-      removeSocket(socketPath);
+      if (existsSync(dirname(socketPath))) removeSocket(socketPath);
       return this.#verdict ?? why;
     });
   }
@@ -154,13 +89,12 @@ export class Master {
         resolve(notStarted(alias, error));
       });
       child.once('exit', (_code, signal) => {
-        // What it said last may still be on its way; a proxy command may hold the stream open for ever.
         const explain = (): void => {
           log.finish();
           child.stderr?.destroy();
           resolve(explainEnd(alias, log, signal));
         };
-        const timer = setTimeout(explain, 100);
+        const timer = setTimeout(explain, LAST_WORDS_MS);
         child.stderr?.once('close', () => {
           clearTimeout(timer);
           explain();
@@ -168,10 +102,17 @@ export class Master {
       });
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => log.push(text));
-    const ref = child.pid === undefined ? null : await capture(child.pid);
+    let ref: ProcessRef | null = null;
+    try {
+      ref = child.pid === undefined ? null : await capture(child.pid);
+    } finally {
+      // Without an identity nobody could end it once we are gone.
+      if (ref === null) {
+        admission?.release();
+        endGroup(child);
+      }
+    }
     if (child.pid === undefined || ref === null) {
-      admission?.release();
-      endGroup(child);
       const why = await exited;
       throw child.pid === undefined ? why : unidentified(alias);
     }
@@ -296,55 +237,17 @@ function endGroup(child: ChildProcess): void {
   }
 }
 
+/** What ssh leaves of its socket when it is killed, also in the middle of making it (`PATH.XXXXXXXXXXXXXXXX`). */
 function removeSocket(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    // ssh has removed it, as it does when it ends in order.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  const folder = dirname(path);
+  const name = basename(path);
+  for (const entry of readdirSync(folder)) {
+    if (entry === name || (entry.startsWith(`${name}.`) && entry.length === name.length + 17)) {
+      rmSync(join(folder, entry), { force: true });
+    }
   }
 }
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function notStarted(alias: string, error: Error): SshFailed {
-  return new SshFailed(
-    alias,
-    'resolve',
-    'no-ssh',
-    'The program ssh could not be started on this machine.',
-    'Install the OpenSSH client.',
-    error.message,
-    error,
-  );
-}
-
-function unidentified(alias: string): SshFailed {
-  return new SshFailed(
-    alias,
-    'link',
-    'not-identified',
-    `The ssh for ${alias} was started, but could not be identified, and was ended again.`,
-    'Try again.',
-  );
-}
-
-export function disconnected(alias: string): SshFailed {
-  return new SshFailed(alias, 'link', 'disconnected', `${alias} was disconnected.`, 'Connect it again to use it.');
-}
-
-function unanswered(alias: string, givenUp: 'cancelled' | 'timeout', log: SshLog): SshFailed {
-  const hostKey = log.step === 'host-key';
-  return new SshFailed(
-    alias,
-    hostKey ? 'host-key' : 'authentication',
-    givenUp,
-    givenUp === 'timeout'
-      ? `Nobody answered what ssh asked for ${alias}, so it was not connected.`
-      : `Connecting ${alias} was given up at a question.`,
-    'Connect again when you can answer it.',
-    log.text || null,
-  );
 }

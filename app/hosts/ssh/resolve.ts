@@ -21,16 +21,30 @@ export interface Resolved {
   readonly port: number;
   readonly proxyJump: string | null;
   readonly proxyCommand: string | null;
-  /** Equal for two aliases that lead to one account by one way. Hex. */
+  /** Equal for two aliases that lead to one account by one way, checked and logged in alike. Hex. */
   readonly key: string;
+  /** The configuration for all users that ssh reads after the person's; null where it reads none. */
+  readonly systemConfig: string | null;
   /** Names of the options this ssh knows, in lower case. */
   readonly knownOptions: ReadonlySet<string>;
 }
 
 /** `Match exec` and canonical names may wait for other machines. */
 const RESOLVE_MS = 5000;
-/** What decides which account is reached by which way, besides the name, the port and the user. */
-const WAY = ['proxyjump', 'proxycommand', 'hostkeyalias', 'bindaddress', 'bindinterface', 'addressfamily'] as const;
+/**
+ * Options that do not decide whether a connection of ours succeeds and where it leads: what is for the person's own
+ * connections, and what we set ourselves. Everything else does, the checks of host keys and the ways to log in included:
+ * an alias must not ride on a connection that was checked less than its own would be.
+ */
+const NOT_THE_WAY: ReadonlySet<string> = new Set([
+  ...['host', 'loglevel', 'logverbose', 'batchmode', 'visualhostkey', 'escapechar', 'enableescapecommandline'],
+  ...['controlmaster', 'controlpath', 'controlpersist', 'forkafterauthentication', 'stdinnull', 'sessiontype'],
+  ...['requesttty', 'remotecommand', 'localcommand', 'permitlocalcommand', 'sendenv', 'setenv'],
+  ...['localforward', 'remoteforward', 'dynamicforward', 'clearallforwardings', 'exitonforwardfailure'],
+  ...['gatewayports', 'permitremoteopen', 'streamlocalbindmask', 'streamlocalbindunlink', 'tunnel', 'tunneldevice'],
+  ...['forwardagent', 'forwardx11', 'forwardx11trusted', 'forwardx11timeout', 'xauthlocation'],
+  ...['serveraliveinterval', 'serveralivecountmax', 'connecttimeout', 'connectionattempts', 'tcpkeepalive'],
+]);
 
 /** Options that choose the configuration, to be put before all others. */
 export function configOptions({ sshConfig }: Pick<SshProgram, 'sshConfig'>): readonly string[] {
@@ -54,15 +68,15 @@ export async function resolveAlias(alias: string, ssh: SshProgram, deadlineMs = 
       'bad-configuration',
       `ssh could not read the configuration for ${alias}.`,
       'Mend the line that ssh names, then try again.',
-      ran.stderr.trim() || null,
+      said(ran.stderr),
     );
   }
-  return parseResolved(alias, ran.stdout);
+  return parseResolved(alias, ran.stdout, ran.stderr);
 }
 
 async function ask(alias: string, ssh: SshProgram, deadlineMs: number): Promise<Ran> {
   try {
-    const args = ['-G', ...configOptions(ssh), '--', alias];
+    const args = ['-G', '-v', ...configOptions(ssh), '--', alias];
     return await runBounded(ssh.program, args, sshEnvironment(ssh.env), deadlineMs);
   } catch (error) {
     if (!(error instanceof RunFailed)) throw error;
@@ -83,14 +97,26 @@ async function ask(alias: string, ssh: SshProgram, deadlineMs: number): Promise<
       'deadline',
       `ssh did not work out where ${alias} leads within ${deadlineMs / 1000} s.`,
       'Look at the Match exec lines of your SSH configuration: one of them does not end.',
-      error.stderr.trim() || null,
+      said(error.stderr),
       error,
     );
   }
 }
 
-/** Reads what `ssh -G` prints. @throws SshFailed when it names no host */
-export function parseResolved(alias: string, text: string): Resolved {
+/** What ssh has to say besides telling what it does. */
+function said(stderr: string): string | null {
+  const lines = stderr.split(/\r?\n/u).filter((line) => !/^(?:debug\d:|OpenSSH_)/u.test(line));
+  return lines.join('\n').trim() || null;
+}
+
+/** The last file it reads; the others are the person's or included. */
+function systemConfigIn(stderr: string): string | null {
+  const read = stderr.matchAll(/^debug\d: Reading configuration data (?<path>.+\/ssh_config)\r?$/gmu);
+  return [...read].at(-1)?.groups?.['path'] ?? null;
+}
+
+/** Reads what `ssh -G -v` prints. @throws SshFailed when it names no host */
+function parseResolved(alias: string, text: string, stderr: string): Resolved {
   const values = new Map<string, string>();
   for (const line of text.split('\n')) {
     const blank = line.indexOf(' ');
@@ -114,9 +140,12 @@ export function parseResolved(alias: string, text: string): Resolved {
       text.slice(0, 2000) || null,
     );
   }
-  const way = WAY.map(value);
-  // A command that is told the alias (%n) may go another way for each.
-  const named = /%n/u.test(value('proxycommand') ?? '') ? alias : null;
+  const way = text
+    .split('\n')
+    .filter((line) => !NOT_THE_WAY.has(line.split(' ', 1)[0]?.toLowerCase() ?? ''))
+    .sort();
+  // What is told the alias (%n) may go another way for each.
+  const named = way.some((line) => line.includes('%n')) ? alias : null;
   return {
     alias,
     hostname,
@@ -128,6 +157,7 @@ export function parseResolved(alias: string, text: string): Resolved {
       .update(JSON.stringify([hostname, user, port, way, named]))
       .digest('hex')
       .slice(0, 24),
+    systemConfig: systemConfigIn(stderr),
     knownOptions: new Set(values.keys()),
   };
 }

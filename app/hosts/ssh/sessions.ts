@@ -1,24 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { type ExecResult, SshFailed } from './contract.ts';
-import { sshEnvironment } from './environment.ts';
 import type { Master } from './master.ts';
 import type { SshProgram } from './resolve.ts';
+import { Client, MOST_STDOUT, spawnClient } from './session-client.ts';
 
 /** Servers allow 10 unless told otherwise; two are left for the person's own use of the same setting. */
 const MOST_SESSIONS = 8;
-const MOST_STDOUT = 64 * 1024 * 1024;
-const MOST_STDERR = 64 * 1024;
 /** After a refusal with nothing of ours running: another's sessions, or ours that the server has not let go of yet. */
 const REFUSED_PAUSE_MS = 100;
 /** The sessions that filled the server may be over by then. */
 const FORGIVEN_MS = 60_000;
 /** How long the end of a master takes to be known after that of a session it carried. */
-const MASTER_END_MS = 500;
-/** How long the streams may stay open after the client has ended: the master holds copies of them. */
-const STREAMS_MS = 1000;
+const MASTER_END_MS = 2000;
 
 /** What ssh's own log of one session tells. The remote's words never get into it. */
 const OPENED = /mux_client_request_session: master session id/u;
@@ -128,9 +122,9 @@ export class Sessions {
   }
 
   async #session(input: string | Buffer, until: number, deadlineMs: number): Promise<Outcome> {
-    const { alias, master } = this.#options;
+    const { alias, ssh, master } = this.#options;
     const logFile = join(this.#options.folder, `${this.#options.prefix}${++count}.log`);
-    const client = new Client(spawnClient(this.#options, logFile), input);
+    const client = new Client(spawnClient(alias, ssh, master.socketPath, logFile), input);
     const timer = setTimeout(() => client.end('deadline'), Math.max(0, until - performance.now()));
     try {
       const { code, stdout, stderr } = await client.ended;
@@ -152,7 +146,8 @@ export class Sessions {
       // The client's own failures are all 255, which a command may exit with, too.
       if (status !== undefined) return { done: { stdout, stderr, code: Number(status) } };
       if (code !== null && code !== 255) return { done: { stdout, stderr, code } };
-      const lost = await Promise.race([master.ended, later(MASTER_END_MS)]);
+      const soon = await Promise.race([master.ended, later(MASTER_END_MS)]);
+      const lost = soon === null && !master.running ? await master.ended : soon;
       if (lost !== null) throw linkLost(alias, lost);
       if (OPENED.test(log)) return { done: { stdout, stderr, code: null } };
       if (REFUSED.test(log)) return { refused: tail(log) };
@@ -206,87 +201,4 @@ function tail(log: string): string {
 
 function later(ms: number): Promise<null> {
   return new Promise((resolve) => setTimeout(() => resolve(null), ms));
-}
-
-/**
- * A client of the master. It reads no configuration and has no way of its own to the machine: where the master takes no
- * session, ssh would silently open a connection for it, and here the proxy command makes that fail at once.
- */
-function spawnClient({ alias, ssh, master }: SessionsOptions, logFile: string): ChildProcess {
-  const options = [
-    'ControlMaster=no',
-    'ProxyCommand=false',
-    'BatchMode=yes',
-    'IdentityFile=none',
-    'IdentityAgent=none',
-    'LogLevel=DEBUG2',
-  ];
-  const args = [
-    ...['-F', 'none', '-S', master.socketPath.replaceAll('%', '%%'), '-T', '-E', logFile],
-    ...options.flatMap((option) => ['-o', option]),
-    ...['--', alias, 'sh -s'],
-  ];
-  return spawn(ssh.program, args, {
-    cwd: homedir(),
-    // A group of its own, so that a terminal's Ctrl-C leaves it to us.
-    detached: true,
-    env: { ...sshEnvironment(ssh.env), SHELL: '/bin/sh' },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-}
-
-interface ClientEnd {
-  /** Null when a signal ended it. */
-  readonly code: number | null;
-  readonly stdout: Buffer;
-  readonly stderr: string;
-}
-
-class Client {
-  readonly ended: Promise<ClientEnd>;
-  endedBy: 'deadline' | 'too-much' | null = null;
-  readonly #child: ChildProcess;
-  readonly #stdout: Buffer[] = [];
-  #stdoutBytes = 0;
-  #stderr = Buffer.alloc(0);
-
-  constructor(child: ChildProcess, input: string | Buffer) {
-    this.#child = child;
-    const { stdin, stdout, stderr } = child;
-    // A command that ends before it has read everything closes the pipe.
-    stdin?.on('error', () => undefined);
-    stdin?.end(input);
-    stdout?.on('data', (chunk: Buffer) => {
-      this.#stdoutBytes += chunk.length;
-      if (this.#stdoutBytes > MOST_STDOUT) this.end('too-much');
-      else this.#stdout.push(chunk);
-    });
-    stderr?.on('data', (chunk: Buffer) => {
-      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_STDERR);
-    });
-    this.ended = new Promise((resolve) => {
-      const settle = (code: number | null): void => {
-        stdin?.destroy();
-        stdout?.destroy();
-        stderr?.destroy();
-        resolve({ code, stdout: Buffer.concat(this.#stdout), stderr: this.#stderr.toString('utf8') });
-      };
-      child.once('error', () => {
-        if (child.pid === undefined) settle(255);
-      });
-      child.once('exit', (code) => {
-        // A stopped master holds copies of the streams and never closes them.
-        const timer = setTimeout(() => settle(code), this.endedBy === null ? STREAMS_MS : 0);
-        child.once('close', () => {
-          clearTimeout(timer);
-          settle(code);
-        });
-      });
-    });
-  }
-
-  end(why: 'deadline' | 'too-much'): void {
-    this.endedBy ??= why;
-    this.#child.kill('SIGKILL');
-  }
 }

@@ -8,7 +8,7 @@ import type { ProcessRef } from '../../identity/identity.ts';
 import { SshFailed } from './contract.ts';
 import type { Environment } from './environment.ts';
 import { Link } from './link.ts';
-import { type Capture, LONGEST_CONTROL_PATH, MASTER_TIMING, type MasterTiming } from './master.ts';
+import { type Capture, LONGEST_CONTROL_PATH, MASTER_TIMING, type MasterTiming } from './master-options.ts';
 import type { Questioner } from './questions.ts';
 import { type Resolved, resolveAlias, type SshProgram } from './resolve.ts';
 
