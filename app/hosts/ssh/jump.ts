@@ -1,6 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { CONNECT_SECONDS } from './master-options.ts';
 import type { Resolved, SshProgram } from './resolve.ts';
 
 export interface JumpConfig {
@@ -15,9 +16,10 @@ export interface JumpConfig {
  * our options. With `ControlMaster auto` in there it would hang on a stuck master of the person's, or leave one behind.
  * So it gets a file that turns masters off and includes the person's; the first value of an option counts.
  *
+ * @param mayAsk false where no person can be asked
  * @param path where the file may stand
  */
-export function withoutForeignMasters(resolved: Resolved, ssh: SshProgram, path: string): JumpConfig {
+export function withoutForeignMasters(resolved: Resolved, ssh: SshProgram, mayAsk: boolean, path: string): JumpConfig {
   if (resolved.proxyJump === null) return { ssh, remove: () => undefined };
   const usual = [join(homedir(), '.ssh', 'config'), ...(resolved.systemConfig === null ? [] : [resolved.systemConfig])];
   const included = ssh.sshConfig === null ? usual.filter((file) => existsSync(file)) : [ssh.sshConfig];
@@ -25,6 +27,9 @@ export function withoutForeignMasters(resolved: Resolved, ssh: SshProgram, path:
     'ControlMaster no',
     'ControlPath none',
     'ControlPersist no',
+    'VisualHostKey no',
+    `ConnectTimeout ${CONNECT_SECONDS}`,
+    ...(mayAsk ? [] : ['BatchMode yes']),
     ...included.map((file) => `Include ${quoted(file)}`),
   ];
   writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600 });

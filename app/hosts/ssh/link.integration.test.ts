@@ -183,3 +183,33 @@ test('a machine that is down is tried again with growing pauses, at once when to
   expect([link.state.status, states.length]).toEqual(['disconnected', before]);
   await closeAndCheck();
 });
+
+test('a server that forbids every forward is not taken for dead, and says so only of forwards', async () => {
+  const box = await testSshd({ config: ['DisableForwarding yes'] });
+  const { transport, closeAndCheck, states } = await testTransport(sshConfig({ box: [box] }));
+  const link = await transport.link('box');
+  await link.connect();
+  await transport.wake();
+  expect(await output(link, 'echo in')).toBe('in');
+  expect(statuses(states)).toEqual(['connecting', 'connected']);
+  const forward = await link.port({ address: '127.0.0.1', port: 9 }, null);
+  expect(await heard(forward.at)).toBe('');
+  await closeAndCheck();
+});
+
+test('a quit in the middle of connecting leaves nothing, and nothing comes back after it', async () => {
+  const box = await testSshd();
+  for (const afterMs of [0, 20, 60, 120]) {
+    const { transport, closeAndCheck } = await testTransport(sshConfig({ box: [box] }));
+    const link = await transport.link('box');
+    const connecting = failure(link.connect().then(() => link.exec('sleep 60', 60_000)));
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    await closeAndCheck();
+    expect((await connecting).step).toBe('link');
+    expect((await failure(link.connect())).code).toBe('disconnected');
+    link.retryNow();
+    expect((await failure(transport.link('box'))).code).toBe('disconnected');
+    expect(link.state.status).toBe('disconnected');
+  }
+  await until('the machine has no connection left', () => box.connections().length === 0, 3000);
+});

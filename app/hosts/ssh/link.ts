@@ -49,6 +49,7 @@ export class Link implements RemoteExec, Forwards {
   #line: Line | null = null;
   #process: ProcessRef | null = null;
   #attempt = 0;
+  #closed = false;
   #retry: NodeJS.Timeout | null = null;
   /** The attempt under way. */
   #connecting: { readonly done: Promise<void>; readonly abort: AbortController } | null = null;
@@ -77,6 +78,7 @@ export class Link implements RemoteExec, Forwards {
    */
   async connect(): Promise<void> {
     await this.#disconnecting;
+    if (this.#closed) throw disconnected(this.alias);
     if (this.#state.status === 'connected') return;
     this.#clearRetry();
     await (this.#connecting?.done ?? this.#begin(0));
@@ -97,6 +99,12 @@ export class Link implements RemoteExec, Forwards {
     return this.#disconnecting;
   }
 
+  /** Disconnects for good. Idempotent, never rejects. */
+  close(): Promise<void> {
+    this.#closed = true;
+    return this.disconnect();
+  }
+
   async #disconnect(): Promise<void> {
     this.#clearRetry();
     const connecting = this.#connecting;
@@ -112,7 +120,7 @@ export class Link implements RemoteExec, Forwards {
   retryNow(): void {
     const { status } = this.#state;
     if (status !== 'reconnecting' && status !== 'failed') return;
-    if (this.#connecting !== null || this.#disconnecting !== null) return;
+    if (this.#connecting !== null || this.#disconnecting !== null || this.#closed) return;
     this.#clearRetry();
     void this.#begin(status === 'failed' ? 0 : this.#attempt);
   }
@@ -166,8 +174,8 @@ export class Link implements RemoteExec, Forwards {
     progress();
     masters += 1;
     const path = `${this.#options.folder}/${this.#options.prefix}m${masters}`;
-    const { resolved, ssh } = this.#options.master;
-    const jump = withoutForeignMasters(resolved, ssh, `${path}.config`);
+    const { resolved, ssh, questioner } = this.#options.master;
+    const jump = withoutForeignMasters(resolved, ssh, questioner !== null, `${path}.config`);
     let master: Master;
     try {
       master = await Master.start({

@@ -35,7 +35,8 @@ export const MASTER_TIMING: MasterTiming = { aliveSeconds: 10, aliveCount: 3, bu
 
 /** ssh puts 17 characters behind it while it makes the socket, and 108 is the most a socket's name may have. */
 export const LONGEST_CONTROL_PATH = 90;
-const CONNECT_SECONDS = 15;
+/** For the TCP connection and the greeting, of the machine itself and of each on the way. */
+export const CONNECT_SECONDS = 15;
 /**
  * The options of a master. It is a process of its own for us alone: what the configuration says of masters, forwards,
  * terminals, commands and backgrounds is for the person's own connections.

@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ExecResult, SshFailed } from './contract.ts';
-import type { Master } from './master.ts';
+import { CHECK_MS, type Master } from './master.ts';
 import type { SshProgram } from './resolve.ts';
 import { Client, MOST_STDOUT, spawnClient } from './session-client.ts';
 
@@ -146,10 +146,11 @@ export class Sessions {
       // The client's own failures are all 255, which a command may exit with, too.
       if (status !== undefined) return { done: { stdout, stderr, code: Number(status) } };
       if (code !== null && code !== 255) return { done: { stdout, stderr, code } };
-      const soon = await Promise.race([master.ended, later(MASTER_END_MS)]);
-      const lost = soon === null && !master.running ? await master.ended : soon;
+      // A client that is left by its master ends the same way as one whose command a signal has ended.
+      const responds = await master.responds(CHECK_MS);
+      const lost = responds ? null : await Promise.race([master.ended, later(MASTER_END_MS)]);
       if (lost !== null) throw linkLost(alias, lost);
-      if (OPENED.test(log)) return { done: { stdout, stderr, code: null } };
+      if (responds && OPENED.test(log)) return { done: { stdout, stderr, code: null } };
       if (REFUSED.test(log)) return { refused: tail(log) };
       this.#options.onDeadline();
       throw new SshFailed(
@@ -180,15 +181,7 @@ function noSession(alias: string, said: string): SshFailed {
 
 /** The connection was lost under a command or a forward. */
 export function linkLost(alias: string, why: SshFailed): SshFailed {
-  return new SshFailed(
-    alias,
-    'link',
-    'link-lost',
-    `The connection to ${alias} was lost: ${why.message}`,
-    why.remedy,
-    why.output,
-    why,
-  );
+  return new SshFailed(alias, 'link', 'link-lost', why.message, why.remedy, why.output, why);
 }
 
 function tail(log: string): string {

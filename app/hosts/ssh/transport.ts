@@ -82,9 +82,10 @@ export class Transport {
   /**
    * The link for an alias, not yet connected. Aliases that lead to one account by one way share one.
    *
-   * @throws SshFailed with step `alias` or `resolve`
+   * @throws SshFailed with step `alias`, `resolve` or `link`
    */
   async link(alias: string): Promise<Link> {
+    if (process.platform === 'win32') throw noMasters(alias);
     const resolved = await this.resolve(alias);
     if (this.#closed !== null) throw closed(alias);
     const known = this.#links.get(resolved.key);
@@ -116,7 +117,7 @@ export class Transport {
 
   async #close(): Promise<void> {
     clearInterval(this.#watch);
-    await Promise.all(this.links.map((link) => link.disconnect()));
+    await Promise.all(this.links.map((link) => link.close()));
   }
 }
 
@@ -165,6 +166,16 @@ function pathTooLong(alias: string, folder: string, bytes: number): SshFailed {
     `${alias} cannot be connected: the folder ${folder} makes the path of ssh's socket ${bytes} bytes long, and ` +
       `${LONGEST_CONTROL_PATH} is the most that ssh takes.`,
     'Set XDG_RUNTIME_DIR to a shorter folder.',
+  );
+}
+
+function noMasters(alias: string): SshFailed {
+  return new SshFailed(
+    alias,
+    'link',
+    'no-masters',
+    `${alias} cannot be connected from Windows: its ssh cannot share one connection among commands.`,
+    'Run Rollcall inside WSL to use SSH hosts.',
   );
 }
 

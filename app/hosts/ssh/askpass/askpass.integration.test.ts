@@ -75,6 +75,10 @@ test('a password is asked for, asked again when wrong, and is nowhere but in mem
   expect((await link.exec('echo in', 5000)).stdout.toString()).toBe('in\n');
   found.push(...placesOf(PASSWORD, [runtimeDir, box.folder]));
   expect(found).toEqual([]);
+  // The search itself finds what is there.
+  const careless = python('print("up", flush=True); input()', [PASSWORD], { env: { SECRET: PASSWORD } });
+  await careless.line();
+  expect(placesOf(PASSWORD, [])).toEqual([`/proc/${careless.pid}/cmdline`, `/proc/${careless.pid}/environ`]);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   const [socket = ''] = readdirSync(folder).filter((name) => name.startsWith('ask-'));
   expect(statSync(join(folder, socket)).mode & 0o777).toBe(0o600);
