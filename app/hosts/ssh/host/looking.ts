@@ -5,6 +5,7 @@ import { parseTcpTable } from '../../local/procfs/sockets.ts';
 import lookScript from '../remote/look.sh';
 import type { Contact } from './contact.ts';
 import type { Parameters } from './frame.ts';
+import { placeOf } from './observing.ts';
 import type { RemoteShell } from './shell.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -206,6 +207,12 @@ export class RemoteLooker {
       answer = await this.#shell.run(lookScript, parameters, DEADLINE_MS);
     } catch (error) {
       throw new LookFailed(reasonOf(error), error, this.#shell.host);
+    }
+    // Reached again after a boot, or in another container: identities made here would be of the wrong place.
+    const { bootId, pidNamespace } = placeOf(answer, this.#contact);
+    const { observer } = this.#contact;
+    if (bootId !== observer.bootId || pidNamespace !== observer.pidNamespace) {
+      throw new LookFailed('it has booted since it was connected to', undefined, this.#shell.host);
     }
     if (what.bulk === true) this.#snapshot.clear();
     this.#snapshot.add(answer, pids);

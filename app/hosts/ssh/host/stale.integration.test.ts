@@ -10,7 +10,7 @@ import { SERVER_ARGUMENT } from '../../local/testing/hosts.ts';
 import { isAlive, python, start, temporaryFolder, until } from '../../local/testing/processes.ts';
 import { WITNESS, witnessAt } from '../../local/testing/strangers.ts';
 import { recorded, remoteHost } from '../testing/remote.ts';
-import { LocalExec, SHELLS } from '../testing/shells.ts';
+import { LocalExec, SHELLS, type TestShell } from '../testing/shells.ts';
 
 const SIGNALS: readonly Signal[] = ['SIGHUP', 'SIGINT', 'SIGCONT', 'SIGTERM', 'SIGKILL'];
 
@@ -163,16 +163,52 @@ thread = threading.Thread(target=work); thread.start(); thread.join()
     expect(isAlive(other.pid)).toBe(true);
   });
 
-  test('D3 a ps that fails, and a number that takes signal 0, prove nothing', async (context) => {
+  test("D20 a stranger's PID recorded beside an adopted external server is no way to either", async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
     const { host } = await remoteHost(new LocalExec(shell));
-    const here = await witness('here');
-    const ref = await recorded(host, here.pid);
-    expect(await host.verify(ref)).toEqual({ verdict: 'same' });
-    const lost = await remoteHost(new LocalExec(shell));
-    expect(await lost.host.verify({ ...ref, identity: { ...ref.identity, startTime: 'linux:1' } })).toMatchObject({
-      verdict: 'reused',
-    });
-    expect(here.felt()).toBe('ready\n');
+    const external = python(
+      "import socket, time; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)",
+      [SERVER_ARGUMENT],
+    );
+    const port = Number(await external.line());
+    const stranger = await witness('editor');
+    const own = await recorded(host, stranger.pid);
+    // The record's server has gone, its number is the stranger's, and its port is the external server's.
+    const ref = { ...own, identity: { ...own.identity, startTime: 'linux:17' as const } };
+    await refused(host, ref, { verdict: 'reused', by: expect.objectContaining({ pid: stranger.pid }) });
+    expect(await host.portHolder(port)).toMatchObject({ pid: external.pid });
+    expect([stranger.felt(), isAlive(external.pid)]).toEqual(['ready\n', true]);
+  });
+
+  test('a /proc that hides the processes of others is no reason to call them gone', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    if (process.getuid?.() !== 0) return context.skip('only root can mount a /proc that hides processes');
+    const uid = 65533;
+    const hiding: TestShell = {
+      ...shell,
+      argv: [
+        '/usr/bin/unshare',
+        '--mount',
+        '/bin/sh',
+        '-c',
+        `mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=${uid} --regid=${uid} --clear-groups "$@"`,
+        'sh',
+        ...shell.argv,
+      ],
+    };
+    const env = { PATH: '/usr/bin:/bin' };
+    const { host, contact } = await remoteHost(new LocalExec({ ...hiding, path: null }, { env }));
+    expect(contact.processes).toBe('own');
+    const other = start('sleep', ['60']);
+    const seen = await remoteHost(new LocalExec(shell));
+    const ref = await recorded(seen.host, other.pid);
+    await refused(host, ref, { verdict: 'unknown', why: expect.stringContaining('hidden') });
+    const mine = start('sleep', ['60'], { uid, gid: uid });
+    const own = await recorded(host, mine.pid);
+    expect(await host.verify(own)).toEqual({ verdict: 'same' });
+    const exited = once(mine.child, 'exit');
+    expect(await (await host.hold(own)).signal('SIGTERM')).toEqual({ sent: true });
+    await exited;
+    expect(await host.verify(own)).toMatchObject({ verdict: 'gone' });
   });
 });

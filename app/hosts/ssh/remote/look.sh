@@ -13,6 +13,9 @@
 #   root      1 when this account is root: the environments of others are still none of our business
 
 cd /proc || return 3
+rc_boot
+rc_section boot
+printf %s "$rc_boot_id"
 rc_line
 rc_section line
 printf '%s %s' $$ "$rc_own"
@@ -90,10 +93,8 @@ if [ -z "$ls" ]; then
     readlink "$rc_pid/cwd" 2>/dev/null
   done
 fi
-if [ -n "$rc_executables" ]; then
-  rc_section executables
-  stat -L -c '%n %d %i' $rc_executables 2>/dev/null
-fi
+rc_section executables
+stat -L -c '%n %d %i' self/ns/pid $rc_executables 2>/dev/null
 if [ -n "$rc_open" ]; then
   rc_section open
   # With two folders or more, each gets a line with its name.
