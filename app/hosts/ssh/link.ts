@@ -1,12 +1,11 @@
 import type { ProcessRef } from '../../identity/identity.ts';
+import { type AttemptOptions, startMaster } from './attempt.ts';
 import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFailed } from './contract.ts';
 import { isPermanent } from './explain.ts';
 import { Forwarding, type PortForward, type Remote } from './forwards.ts';
-import { withoutForeignMasters } from './jump.ts';
 import { type LinkState, pauseBefore } from './link-state.ts';
-import { Master } from './master.ts';
+import type { Master } from './master.ts';
 import { disconnected } from './master-failures.ts';
-import type { MasterOptions } from './master-options.ts';
 import type { Question } from './questions.ts';
 import { Sessions } from './sessions.ts';
 import type { Progress } from './ssh-log.ts';
@@ -18,12 +17,7 @@ const ROUND_TRIP_MS = 5000;
 /** One that lasted this long was a connection; attempts after it count anew. */
 const LASTED_MS = 10_000;
 
-export interface LinkOptions {
-  /** Everything a master needs but what belongs to one attempt. */
-  readonly master: Omit<MasterOptions, 'socketPath' | 'onProgress' | 'onQuestion' | 'onProcess' | 'signal'>;
-  readonly folder: string;
-  /** Begins the names of this link's files. */
-  readonly prefix: string;
+export interface LinkOptions extends AttemptOptions {
   /** The state has changed, or the ssh process has. */
   readonly onChange: (link: Link) => void;
 }
@@ -172,22 +166,16 @@ export class Link implements RemoteExec, Forwards {
       else this.#become({ status: 'authenticating', question: pending, attempt });
     };
     progress();
-    masters += 1;
-    const path = `${this.#options.folder}/${this.#options.prefix}m${masters}`;
-    const { resolved, ssh, questioner } = this.#options.master;
-    const jump = withoutForeignMasters(resolved, ssh, questioner !== null, `${path}.config`);
-    let master: Master;
+    let master: Master | null;
     try {
-      master = await Master.start({
-        ...this.#options.master,
-        ssh: jump.ssh,
-        socketPath: path,
+      master = await startMaster({
+        ...this.#options,
         signal,
+        onQuestion: question,
         onProgress: (next) => {
           last = next;
           progress();
         },
-        onQuestion: question,
         onProcess: (ref) => {
           this.#process = ref;
           this.#options.onChange(this);
@@ -196,10 +184,8 @@ export class Link implements RemoteExec, Forwards {
     } catch (error) {
       if (!signal.aborted) this.#failed(error, attempt);
       return;
-    } finally {
-      // Read by now, or never.
-      jump.remove();
     }
+    if (master === null) return;
     if (signal.aborted) return master.end();
     this.#up(master);
   }
@@ -270,8 +256,6 @@ export class Link implements RemoteExec, Forwards {
     this.#options.onChange(this);
   }
 }
-
-let masters = 0;
 
 function stuck(alias: string, responds: boolean): SshFailed {
   return new SshFailed(

@@ -33,8 +33,11 @@ export interface MasterTiming {
 /** Notices a dead line after 30 to 40 s. */
 export const MASTER_TIMING: MasterTiming = { aliveSeconds: 10, aliveCount: 3, budgetMs: 30_000 };
 
-/** ssh puts 17 characters behind it while it makes the socket, and 108 is the most a socket's name may have. */
-export const LONGEST_CONTROL_PATH = 90;
+/**
+ * ssh puts 17 characters behind it while it makes the socket. The name of a socket may have 107 on Linux and 103 on macOS
+ * and the BSDs.
+ */
+export const LONGEST_CONTROL_PATH = process.platform === 'linux' ? 90 : 86;
 /** For the TCP connection and the greeting, of the machine itself and of each on the way. */
 export const CONNECT_SECONDS = 15;
 /**

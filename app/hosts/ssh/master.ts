@@ -77,12 +77,18 @@ export class Master {
       pending = question;
       options.onQuestion(question);
     });
-    const child = spawn(ssh.program, masterArguments(options), {
-      cwd: homedir(),
-      env: sshEnvironment(ssh.env, admission?.env ?? null),
-      detached: true,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    let child: ChildProcess;
+    try {
+      child = spawn(ssh.program, masterArguments(options), {
+        cwd: homedir(),
+        env: sshEnvironment(ssh.env, admission?.env ?? null),
+        detached: true,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+    } catch (error) {
+      admission?.release();
+      throw error;
+    }
     const exited = new Promise<SshFailed>((resolve) => {
       child.once('error', (error) => {
         if (child.pid !== undefined) return;
@@ -200,8 +206,9 @@ export class Master {
       await muxTerminate(this.socketPath, ORDERLY_MS);
       if (await this.#exits(ORDERLY_MS)) return;
     } catch (error) {
-      // Whatever became of the request, the signals follow.
       if (!(error instanceof MuxFailed)) throw error;
+      // One that does not even answer is stopped or stuck, and would not act on SIGTERM either.
+      if (error.reason === 'deadline') return this.kill(null);
     }
     if (this.running) this.#child.kill('SIGTERM');
     if (await this.#exits(TERM_MS)) return;

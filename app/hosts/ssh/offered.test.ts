@@ -1,6 +1,10 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../local/testing/processes.ts';
 import { offeredHosts, splitLine } from './offered.ts';
+import { hostsOnDisk } from './offered-files.ts';
 
 function offered(files: Readonly<Record<string, string>>): readonly string[] {
   const input = {
@@ -83,4 +87,23 @@ test('any text is read without harm, and every offered name could be used', () =
       }
     }),
   );
+});
+
+test('on disk: included by pattern, hidden and unreadable files left out', () => {
+  const home = temporaryFolder();
+  const ssh = join(home, '.ssh');
+  mkdirSync(join(ssh, 'conf.d', 'sub'), { recursive: true });
+  const write = (name: string, text: string): void => writeFileSync(join(ssh, name), text);
+  write('config', 'Include conf.d/*.conf ~/.ssh/conf.d/[x-z]?st /no/such/folder/*\nInclude conf.d/sub\n');
+  write('conf.d/b.conf', 'Host b\n');
+  write('conf.d/a.conf', 'Host a\n');
+  write('conf.d/.hidden.conf', 'Host hidden\n');
+  write('conf.d/a.config', 'Host other\n');
+  write('conf.d/zest', 'Host zest\n');
+  write('conf.d/rest', 'Host rest\n');
+  write('known_hosts', 'known ssh-ed25519 AAAA\n');
+  const aliases = hostsOnDisk(home, null).map(({ alias }) => alias);
+  expect(aliases.slice(0, 4)).toEqual(['a', 'b', 'zest', 'known']);
+  expect(hostsOnDisk(home, join(ssh, 'conf.d', 'b.conf'))).toEqual([{ alias: 'b', from: 'config' }]);
+  expect(hostsOnDisk(join(home, 'nobody'), '/dev/zero')).toEqual([]);
 });

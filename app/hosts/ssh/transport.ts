@@ -11,6 +11,7 @@ import { Link } from './link.ts';
 import { type Capture, LONGEST_CONTROL_PATH, MASTER_TIMING, type MasterTiming } from './master-options.ts';
 import type { Questioner } from './questions.ts';
 import { type Resolved, resolveAlias, type SshProgram } from './resolve.ts';
+import { Turns } from './turns.ts';
 
 export interface TransportOptions {
   /** The app's runtime folder; sockets go to `ssh` below it. */
@@ -28,6 +29,7 @@ export interface TransportOptions {
   readonly timing?: Partial<MasterTiming>;
 }
 
+const CONNECTING_AT_ONCE = 6;
 /** Above this the wall clock has jumped against the monotonic one: the machine slept. */
 const JUMP_MS = 5000;
 const WATCH_MS = 5000;
@@ -40,6 +42,7 @@ export class Transport {
   readonly #folder: string;
   readonly #links = new Map<string, Link>();
   readonly #prefix = `${randomBytes(3).toString('hex')}-`;
+  readonly #turns = new Turns(CONNECTING_AT_ONCE);
   readonly #watch: NodeJS.Timeout;
   #closed: Promise<void> | null = null;
 
@@ -98,6 +101,7 @@ export class Transport {
       master: { resolved, ssh: this.#ssh, capture, questioner, timing: { ...MASTER_TIMING, ...timing } },
       folder: this.#folder,
       prefix,
+      turns: this.#turns,
       onChange,
     });
     this.#links.set(resolved.key, link);
