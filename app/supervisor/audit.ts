@@ -55,6 +55,9 @@ export const AUDIT_EVENTS = [
   'record-restored',
   'quit',
   'guard',
+  'host-connected',
+  'host-lost',
+  'host-rebooted',
 ] as const;
 
 export const auditLineSchema = z.object({

@@ -13,7 +13,7 @@ import { faultsOf } from './faults.ts';
 import type { GuardPort } from './guard-port.ts';
 import type { HostSupervisor } from './host-supervisor.ts';
 import { summary } from './reaper.ts';
-import type { RemoteHosts } from './remote-hosts.ts';
+import type { RemoteHosts } from './remote/remote-hosts.ts';
 import type { SettingsSource } from './settings.ts';
 import { rollOf } from './snapshot.ts';
 import { afterwardsOf } from './supervised.ts';
@@ -248,12 +248,13 @@ export class Fleet implements LocalCore {
 
   async #close(stopServers: boolean, deadlineMs: number): Promise<QuitReport> {
     const { guard, settings, lock } = this.#parts;
-    const [report] = await Promise.all([
+    const [here, there] = await Promise.all([
       this.#local.quit(stopServers, deadlineMs),
       // Servers on other hosts stay, by default; those that are not kept stop with the rest.
       this.#remote.quit(stopServers, deadlineMs),
     ]);
-    const unwatched = (await guard?.farewell(afterwardsOf(report, stopServers, this.supervised()))) ?? null;
+    const report = { ...here, failed: [...here.failed, ...there.failed] };
+    const unwatched = (await guard?.farewell(afterwardsOf(here, stopServers, this.supervised()))) ?? null;
     this.#closed = true;
     this.#listeners.clear();
     await Promise.all([this.#remote.close(), settings.close()]);

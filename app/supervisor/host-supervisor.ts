@@ -83,6 +83,7 @@ export class HostSupervisor {
   readonly #acts: Acts;
   readonly #news: News;
   readonly #onPart: () => void;
+  readonly #unfollow: () => void;
   #sight: Sight | null = null;
   #trouble: string | null = null;
   #machine: MachineLine | null = null;
@@ -147,7 +148,7 @@ export class HostSupervisor {
       lastSight: () => this.#sight,
     });
     this.#part = this.#snapshot();
-    settings.onChange(() => this.#asides.run('settings', this.#onSettings()));
+    this.#unfollow = settings.onChange(() => this.#asides.run('settings', this.#onSettings()));
   }
 
   /** It looks and watches by itself, until it is closed. */
@@ -296,6 +297,11 @@ export class HostSupervisor {
     this.#asides.run('memory', writing);
   }
 
+  /** The way to a listener has opened or closed. */
+  reached(): void {
+    this.#gatherReadings();
+  }
+
   #gatherReadings(): void {
     if (this.#gather !== null || this.#closed) return;
     this.#gather = setTimeout(() => {
@@ -429,6 +435,7 @@ export class HostSupervisor {
   async close(): Promise<void> {
     await this.quit(false, 0);
     this.#closed = true;
+    this.#unfollow();
     if (this.#gather !== null) clearTimeout(this.#gather);
     this.#watches.close();
     this.#observatory.close();

@@ -23,7 +23,7 @@ import { HostSupervisor } from './host-supervisor.ts';
 import { refOf } from './members.ts';
 import { Memory } from './memory.ts';
 import { programFileOf } from './outdated.ts';
-import { NO_REMOTE_HOSTS } from './remote-hosts.ts';
+import { NO_REMOTE_HOSTS } from './remote/remote-hosts.ts';
 import { openSettings } from './settings.ts';
 
 /** How a supervisor is used. */

@@ -17,7 +17,10 @@ export interface SettingsSource {
   startable(finder: ProgramFinder): Promise<Roll['startable']>;
   /** The same settings as they hold for another host, by its name. */
   forHost(name: string): Pick<SettingsSource, 'kindOf'>;
-  onChange(listener: () => void): void;
+  /** Returns the unsubscription. */
+  onChange(listener: () => void): () => void;
+  /** Reads the file now, after a change of our own. */
+  reload(): Promise<void>;
   /** Stops following the file, and ends login shells that are still being asked for programs. */
   close(): Promise<void>;
 }
@@ -35,13 +38,15 @@ const ASKING_MS = 20;
 class FileSettings implements SettingsSource {
   #loaded: Loaded;
   readonly #developmentBin: string | null;
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners = new Set<() => void>();
+  readonly #file: string;
   readonly #stop: () => void;
   /** Searches for programs under way. */
   readonly #asking = new Set<Promise<unknown>>();
 
   constructor(file: string, options: SettingsOptions) {
     this.#developmentBin = options.developmentBin;
+    this.#file = file;
     this.#loaded = loadConfig(file);
     this.#stop = options.follow
       ? watchConfig(file, this.#loaded, (loaded) => {
@@ -97,8 +102,14 @@ class FileSettings implements SettingsSource {
     );
   }
 
-  onChange(listener: () => void): void {
-    this.#listeners.push(listener);
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async reload(): Promise<void> {
+    this.#loaded = loadConfig(this.#file);
+    for (const listener of this.#listeners) listener();
   }
 
   async close(): Promise<void> {

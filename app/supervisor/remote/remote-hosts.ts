@@ -1,10 +1,10 @@
 /** What the fleet asks of the hosts that are reached over SSH, and the answers where there are none. */
-import type { Command, CommandResult } from '../roll/commands.ts';
-import type { Offered, Question } from '../roll/schema.ts';
-import type { Actor, QuitReport } from './core.ts';
-import { ActFailed } from './failure.ts';
-import type { HostSupervisor } from './host-supervisor.ts';
-import type { HostPart } from './snapshot.ts';
+import type { Command, CommandResult } from '../../roll/commands.ts';
+import type { Offered, Question } from '../../roll/schema.ts';
+import type { Actor, QuitReport } from '../core.ts';
+import { ActFailed } from '../failure.ts';
+import type { HostSupervisor } from '../host-supervisor.ts';
+import type { HostPart } from '../snapshot.ts';
 
 export interface RemoteHosts {
   /** Connects to what is to be connected at start, without waiting for it. */
