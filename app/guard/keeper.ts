@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { Paths } from '../config/paths.ts';
 import { FrameReader } from '../control/frames.ts';
+import type { ProcessRef } from '../identity/identity.ts';
 import type { Supervised } from '../supervisor/core.ts';
 import type { Afterwards, GuardListener, GuardPort } from '../supervisor/guard-port.ts';
 import type { GuardCommand } from './command.ts';
@@ -89,6 +90,7 @@ export class GuardKeeper implements GuardPort {
   /** The one that has heard that something is left to do. */
   #left: Running | null = null;
   #servers: readonly Handed[] = [];
+  #ssh: readonly ProcessRef[] = [];
   #trouble: string | null = null;
   /** Why the last one is gone, also where that is mended at once and troubles nobody. */
   #lastFailure = 'It ended as soon as it was started.';
@@ -152,6 +154,13 @@ export class GuardKeeper implements GuardPort {
     if (this.#leaving || isDeepStrictEqual(handed, this.#servers)) return;
     this.#servers = handed;
     if (this.#running?.greeted === true) this.#handOver(this.#running);
+  }
+
+  feedSsh(processes: readonly ProcessRef[]): void {
+    if (isDeepStrictEqual(processes, this.#ssh)) return;
+    this.#ssh = [...processes];
+    // Also while leaving: what has ended by then is not to be looked for.
+    if (this.#running?.greeted === true) this.#handOverSsh(this.#running);
   }
 
   async startNow(): Promise<string | null> {
@@ -285,6 +294,7 @@ export class GuardKeeper implements GuardPort {
     switch (message.type) {
       case 'hello':
         running.greeted = true;
+        if (this.#ssh.length > 0) this.#handOverSsh(running);
         this.#handOver(running);
         running.ping = setInterval(() => void this.#send(running, { type: 'ping' }), this.#budgets.pingMs);
         running.ping.unref();
@@ -306,6 +316,10 @@ export class GuardKeeper implements GuardPort {
     if (this.#trouble === null) return;
     this.#trouble = null;
     this.#listener?.changed();
+  }
+
+  #handOverSsh(running: Running): void {
+    this.#send(running, { type: 'ssh', processes: [...this.#ssh] });
   }
 
   #handOver(running: Running): void {

@@ -7,11 +7,11 @@
  */
 import { z } from 'zod';
 import type { Paths } from '../config/paths.ts';
-import { recordSchema } from '../records/schema.ts';
+import { processRefSchema, recordSchema } from '../records/schema.ts';
 import type { Afterwards } from '../supervisor/guard-port.ts';
 
 /** Raised when a message changes so that an older other side would misread it. */
-export const GUARD_PROTOCOL = 1;
+export const GUARD_PROTOCOL = 2;
 /** Longest message to the guard, in bytes: the state of more than a thousand servers. */
 export const MESSAGE_LIMIT = 4_000_000;
 /** Longest message to the app, in bytes. */
@@ -61,6 +61,8 @@ export const toGuardSchema = z.discriminatedUnion('type', [
     paths: pathsSchema,
   }),
   z.strictObject({ type: z.literal('state'), seq, servers: z.array(handedSchema).max(10_000) }),
+  /** The ssh processes that run for the app now; they are of no use without it. */
+  z.strictObject({ type: z.literal('ssh'), seq, processes: z.array(processRefSchema).max(1000) }),
   /** Asks for a sign of life. */
   z.strictObject({ type: z.literal('ping'), seq }),
   z.strictObject({ type: z.literal('farewell'), seq, afterwards: afterwardsSchema }),

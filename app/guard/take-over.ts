@@ -5,6 +5,7 @@
 import type { WriterLock } from '../control/writer-lock.ts';
 import { openLocalCore } from '../supervisor/local-core.ts';
 import { claimAfter } from './claim.ts';
+import { endSsh } from './end-ssh.ts';
 import { Headless } from './headless.ts';
 import { say } from './log.ts';
 import { openOnce } from './open-once.ts';
@@ -31,6 +32,8 @@ export interface TakeOver extends Kept {
 /** Resolves when this process is not needed any more; never rejects for what only time can mend. */
 export async function takeOver(work: TakeOver): Promise<void> {
   say(work.farewell === null ? 'the app is gone without a farewell' : `the app has gone: ${work.farewell}`);
+  // Also where another app is in charge already: that one has connections of its own.
+  await endSsh(work.ssh, work.hello.paths);
   for (let attempt = 1; ; attempt += 1) {
     const lock = await claim(work);
     if (lock === null) return;

@@ -1,5 +1,6 @@
 /** What the guard keeps of the app while the app lives. Knows no socket and no process. */
 import { FrameReader } from '../control/frames.ts';
+import type { ProcessRef } from '../identity/identity.ts';
 import type { Afterwards } from '../supervisor/guard-port.ts';
 import {
   type FromGuard,
@@ -15,6 +16,8 @@ export interface Kept {
   readonly hello: Hello;
   /** The last full state that was good; empty before the first. */
   readonly servers: readonly Handed[];
+  /** The ssh processes of the app, by identity. */
+  readonly ssh: readonly ProcessRef[];
   /** Null while the app has not said goodbye. */
   readonly farewell: Afterwards | null;
 }
@@ -29,6 +32,7 @@ export class Watcher {
   readonly #pid: number;
   #hello: Hello | null = null;
   #servers: readonly Handed[] = [];
+  #ssh: readonly ProcessRef[] = [];
   #farewell: Afterwards | null = null;
   #seq = 0;
 
@@ -41,7 +45,7 @@ export class Watcher {
 
   /** Null before a hello that this guard understands. */
   get kept(): Kept | null {
-    return this.#hello === null ? null : { hello: this.#hello, servers: this.#servers, farewell: this.#farewell };
+    return this.#hello === null ? null : { hello: this.#hello, servers: this.#servers, ssh: this.#ssh, farewell: this.#farewell };
   }
 
   take(chunk: Buffer): void {
@@ -63,6 +67,7 @@ export class Watcher {
     else {
       this.#seq = message.seq;
       if (message.type === 'state') this.#servers = message.servers;
+      if (message.type === 'ssh') this.#ssh = message.processes;
       if (message.type === 'farewell') this.#farewell = message.afterwards;
       this.#answer({ type: 'ack', seq: message.seq });
     }

@@ -1,3 +1,4 @@
+import type { ProcessRef } from '../identity/identity.ts';
 import type { Supervised } from './core.ts';
 
 /**
@@ -24,6 +25,8 @@ export interface GuardPort {
   open(listener: GuardListener): void;
   /** The full state. Handed over if it is news. */
   feed(servers: readonly Supervised[]): void;
+  /** Every ssh process that runs for this one. Handed over if it is news. */
+  feedSsh(processes: readonly ProcessRef[]): void;
   /** Tries now, without waiting for the next attempt. Resolves with null when it watches, else with why it does not. */
   startNow(): Promise<string | null>;
   /**

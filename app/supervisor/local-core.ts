@@ -54,7 +54,7 @@ export interface OpenLocalCore {
 }
 
 /** The bundled worker beside this bundle. */
-function bundledLooker(): Looker {
+export function bundledLooker(): Looker {
   return workerLooker({ workerUrl: new URL('./look-worker.js', import.meta.url) });
 }
 
