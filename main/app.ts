@@ -11,7 +11,7 @@ export function start(out: string): Promise<void> {
       keeper.begin();
       return keeper;
     },
-    openCore: openLocalCore,
+    openCore: (context) => openLocalCore({ ...context, asksFrom: out }),
     out,
   });
 }

@@ -16,7 +16,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { reapNotice } from './notices.ts';
 import { Notifications } from './notifications.ts';
 import { copyServerUrl, openServerUrl } from './open.ts';
-import { watchResume } from './power.ts';
+import { watchNetwork, watchResume } from './power.ts';
 import { quitAsks, quitQuestion } from './quit-words.ts';
 import { reasonOf } from './reason.ts';
 import { requestHandlers } from './requests.ts';
@@ -162,7 +162,9 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     notifications.rollChanged(core.roll);
   };
   const unsubscribe = core.subscribe(rollChanged);
+  const stopNetwork = watchNetwork(() => core.wake());
   const stopResume = watchResume(powerMonitor, () => {
+    core.wake();
     core.run({ command: 'look' }, 'app').catch((error: unknown) => report(`no look after waking: ${reasonOf(error)}`));
   });
 
@@ -185,6 +187,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     },
     leave: () => {
       unsubscribe();
+      stopNetwork();
       stopResume();
       removeRequests();
       // A signal may come before the first answer about it.

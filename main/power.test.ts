@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { SleepGap, watchResume } from './power.ts';
+import { networkNow, SleepGap, watchNetwork, watchResume } from './power.ts';
 
 let wall = 0;
 let monotonic = 0;
@@ -55,4 +55,25 @@ test('E11 a wake-up is told once, whichever notices it first, and the end of the
   run(60_000);
   monitor.emit('resume');
   expect(told).toBe(2);
+});
+
+test('another address is a change of network, told once; the same ones are none', () => {
+  let addresses = '10.0.0.2/24';
+  let told = 0;
+  const stop = watchNetwork(
+    () => {
+      told += 1;
+    },
+    () => addresses,
+  );
+  vi.advanceTimersByTime(15_000);
+  expect(told).toBe(0);
+  addresses = '10.0.0.2/24 192.168.7.3/24';
+  vi.advanceTimersByTime(15_000);
+  expect(told).toBe(1);
+  stop();
+  addresses = '';
+  vi.advanceTimersByTime(15_000);
+  expect(told).toBe(1);
+  expect(networkNow()).toContain('127.0.0.1/8');
 });

@@ -1,5 +1,7 @@
 /** Noticing that the machine slept: the system's own event comes late or never on some desktops, so clocks are compared, too. */
 
+import { networkInterfaces } from 'node:os';
+
 /** Wall time that ran on while the monotonic clock stood: beyond this the machine slept (or its clock was set). */
 export const SLEEP_GAP_MS = 10_000;
 const TICK_MS = 5_000;
@@ -36,6 +38,30 @@ export class SleepGap {
     this.#monotonic = monotonic;
     return gap > SLEEP_GAP_MS;
   }
+}
+
+/** Addresses of this machine as one text, to be compared. */
+export function networkNow(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ cidr }) => cidr) ?? []);
+  return addresses.sort().join(' ');
+}
+
+/**
+ * Calls back when the machine's addresses have changed: another network, a VPN that came or went. Electron tells the
+ * main process nothing of it.
+ *
+ * @returns the end of the watch
+ */
+export function watchNetwork(onChange: () => void, read: () => string = networkNow): () => void {
+  let known = read();
+  const timer = setInterval(() => {
+    const now = read();
+    if (now === known) return;
+    known = now;
+    onChange();
+  }, TICK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 /**

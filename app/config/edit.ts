@@ -7,6 +7,7 @@ import {
   getNodeValue,
   type JSONPath,
   modify,
+  type Node,
   type ParseError,
   parseTree,
 } from 'jsonc-parser';
@@ -33,10 +34,30 @@ const FORMATTING = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: '
 export function withSetting(text: string, path: JSONPath, value: unknown, name: string): string {
   const plain = text.startsWith('\ufeff') ? text.slice(1) : text;
   const base = plain.trim() === '' ? '{}\n' : plain;
+  const root = parsed(base);
+  if (root === null) throw new ConfigUnreadable(name, 'it is no JSON object');
+  const changed = applyEdits(base, modify(base, path, value, FORMATTING));
+  if (parsed(changed) !== null) return changed;
+  // The editor trips over a comma behind a last member that is taken away: then the object around it is written anew.
+  const around = path.slice(0, -1);
+  const node = findNodeAtLocation(root, around);
+  const members = Object.entries((node === undefined ? {} : getNodeValue(node)) as object);
+  const kept = Object.fromEntries(members.filter(([key]) => key !== path.at(-1)));
+  return applyEdits(base, modify(base, around, kept, FORMATTING));
+}
+
+function parsed(text: string): Node | null {
   const errors: ParseError[] = [];
-  const root = parseTree(base, errors, { allowTrailingComma: true });
-  if (errors.length > 0 || root?.type !== 'object') throw new ConfigUnreadable(name, 'it is no JSON object');
-  return applyEdits(base, modify(base, path, value, FORMATTING));
+  const root = parseTree(text, errors, { allowTrailingComma: true });
+  return errors.length === 0 && root?.type === 'object' ? root : null;
+}
+
+/** Gives a member of an object another name, in its place. */
+function renamed(text: string, path: JSONPath, name: string): string {
+  const root = parsed(text);
+  const key = root === null ? undefined : findNodeAtLocation(root, path)?.parent?.children?.[0];
+  if (key === undefined) return text;
+  return `${text.slice(0, key.offset)}${JSON.stringify(name)}${text.slice(key.offset + key.length)}`;
 }
 
 function read(file: string): string {
@@ -63,13 +84,7 @@ export async function saveHost(
 ): Promise<void> {
   let text = read(file);
   const label = basename(file);
-  if (was !== null && was !== name) {
-    const root = parseTree(text);
-    const node = root === undefined ? undefined : findNodeAtLocation(root, ['hosts', was]);
-    const before: unknown = node === undefined ? {} : getNodeValue(node);
-    text = withSetting(text, ['hosts', was], undefined, label);
-    text = withSetting(text, ['hosts', name], before, label);
-  }
+  if (was !== null && was !== name) text = renamed(text, ['hosts', was], name);
   const alias = settings.alias === name ? undefined : settings.alias;
   text = withSetting(text, ['hosts', name, 'connect'], settings.connect, label);
   text = withSetting(text, ['hosts', name, 'alias'], alias, label);

@@ -132,8 +132,8 @@ export const programOptionsSchema: z.ZodType<ProgramOptions> = z.object({
     .exactOptional(),
 });
 
-/** What a host may be called: what `ssh` takes for an alias, without anything that a shell or an option could be. */
-export const HOST_NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.@:-]{0,127}$/u;
+/** What a host may be called: what `ssh` takes for an alias, and never an option. */
+export const HOST_NAME = /^(?!-)[^\s\p{C}]{1,128}$/u;
 /** The machine that Rollcall runs on. */
 export const LOCAL_HOST = 'local';
 

@@ -1,4 +1,6 @@
 import { WriteFailed } from '../config/atomic-write.ts';
+import { StartHeld } from '../hosts/host.ts';
+import { SshFailed } from '../hosts/ssh/contract.ts';
 import { RecordStuck } from '../records/store.ts';
 import type { CommandResult, Failure } from '../roll/commands.ts';
 import type { ReapResult } from '../roll/schema.ts';
@@ -26,6 +28,8 @@ export function done(message: string, results: ReapResult[] = []): CommandResult
 export function failureOf(error: unknown): Failure {
   if (error instanceof ActFailed) return error.failure;
   const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof SshFailed) return { code: error.code, message, remedy: error.remedy, detail: error.output };
+  if (error instanceof StartHeld) return { code: 'start-held', message, remedy: '', detail: null };
   if (error instanceof WriteFailed || error instanceof RecordStuck || error instanceof AuditUnwritable) {
     return { code: 'not-written', message, remedy: '', detail: null };
   }

@@ -87,7 +87,7 @@ export class Fleet implements LocalCore {
       case 'look':
         return this.#look(command.host ?? null, by);
       case 'start':
-        return this.#run1(await this.#named(command.host ?? LOCAL_HOST), command, by);
+        return this.#start(command, by);
       case 'clear':
         return this.#run1(this.#withRecord(command.path, command.host ?? null), command, by);
       case 'stop':
@@ -109,6 +109,13 @@ export class Fleet implements LocalCore {
       case 'remove-host':
         return this.#host(command, by);
     }
+  }
+
+  async #start(command: Extract<Command, { command: 'start' }>, by: Actor): Promise<CommandResult> {
+    const { host = LOCAL_HOST } = command;
+    if (host === LOCAL_HOST) return this.#run1(this.#local, command, by);
+    // Elsewhere a server stays when Rollcall quits, unless a person says otherwise of that one.
+    return this.#run1(await this.#named(host), { ...command, keepRunning: true }, by);
   }
 
   #run1(supervisor: HostSupervisor, command: Command, by: Actor): Promise<CommandResult> {

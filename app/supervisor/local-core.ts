@@ -23,6 +23,7 @@ import { HostSupervisor } from './host-supervisor.ts';
 import { refOf } from './members.ts';
 import { Memory } from './memory.ts';
 import { programFileOf } from './outdated.ts';
+import { openHosts } from './remote/open-hosts.ts';
 import { NO_REMOTE_HOSTS } from './remote/remote-hosts.ts';
 import { openSettings } from './settings.ts';
 
@@ -47,6 +48,8 @@ export interface OpenLocalCore {
   readonly guard?: GuardPort;
   /** Records as the app last had them; one that the disk has lost is written again if its process is still the one. */
   readonly handed?: readonly ServerRecord[];
+  /** Folder of the bundles, where a person can be asked what ssh asks; absent where nobody can. */
+  readonly asksFrom?: string;
   /** Takes the looks; the bundled worker when left out. */
   readonly looker?: Looker;
   /** Environment that servers inherit; the process's own when left out. */
@@ -98,6 +101,8 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   const audit = new AuditFile(paths.auditFile);
   const self = mode === 'guard' ? 'guard' : 'app';
   const guard = options.guard ?? null;
+  const localObserver = await host.observer();
+  const writer = writerOf(host);
   const fleet = new Fleet({
     settings,
     audit,
@@ -118,7 +123,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
           env,
           finder: localFinder(env),
           programFileOf,
-          writer: writerOf(host),
+          writer,
           restarts: true,
           self,
           guard,
@@ -128,7 +133,22 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
         },
         onPart,
       ),
-    remote: () => NO_REMOTE_HOSTS,
+    remote: (onChange) =>
+      mode === 'guard'
+        ? NO_REMOTE_HOSTS
+        : openHosts({
+            mode,
+            paths,
+            env,
+            settings,
+            audit,
+            host,
+            localObserver,
+            writer,
+            guard,
+            asksFrom: options.asksFrom ?? null,
+            onChange,
+          }),
   });
   await fleet.open();
   return fleet;

@@ -1,9 +1,11 @@
 /** The start command: one server per kind, folder and port, however often it is asked for. */
+import { randomUUID } from 'node:crypto';
 import type { ServerRecord } from '../records/schema.ts';
 import { RecordChanged } from '../records/store.ts';
 import type { Command, CommandResult } from '../roll/commands.ts';
 import type { RecordEntry, Server } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
+import type { Endpoint, Kind } from '../servers/kind.ts';
 import type { ActParts } from './act-parts.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
 import { isFinished, refOf } from './members.ts';
@@ -11,6 +13,8 @@ import { ownerLabel } from './owner-label.ts';
 import { moveAside } from './record-acts.ts';
 import { startServer } from './starter.ts';
 
+/** How long a tunnel may take to open, in milliseconds. */
+const PAGE_MS = 3000;
 /** How long an unknown verdict gets before its record is moved aside for a start, in milliseconds. */
 const RETRY_UNKNOWN_MS = 200;
 
@@ -58,9 +62,19 @@ export class Starts {
     const key = [wish.kind, directory, wish.port ?? '', wish.owner?.ref.identity.pid ?? ''].join('\n');
     const running = this.#running.get(key);
     if (running !== undefined) return running;
-    const starting = this.#startOnce({ ...wish, directory }, by).finally(() => this.#running.delete(key));
+    const starting = this.#alone({ ...wish, directory }, by).finally(() => this.#running.delete(key));
     this.#running.set(key, starting);
     return starting;
+  }
+
+  /** No other Rollcall starts anything as this account on that machine meanwhile, so that two wishes settle on one. */
+  async #alone(wish: StartWish, by: string): Promise<CommandResult> {
+    const release = await this.#parts.host.startLock(randomUUID());
+    try {
+      return await this.#startOnce(wish, by);
+    } finally {
+      await release();
+    }
   }
 
   async #startOnce(wish: StartWish, by: string): Promise<CommandResult> {
@@ -91,18 +105,38 @@ export class Starts {
       );
       const { servers } = await freshSight();
       const row = servers.find(({ roots }) => roots.some(({ pid }) => pid === ready.leader.pid))?.row;
-      const url = row?.url ?? null;
+      const url = await this.#pageOf(kind, ready.endpoint);
       const at = `${wish.kind} :${ready.endpoint.port} on ${this.#parts.host.name}`;
       const message = `${at} is ready, PID ${ready.leader.pid}${url === null ? '' : `, ${url}`}.`;
       if (row === undefined)
         throw new ActFailed('vanished', `${at} was ready and has ended since.`, 'The log shows what it said.');
       task.end('done', message);
-      return started(row, message);
+      return started({ ...row, url }, message);
     } catch (error) {
       const failure = failureOf(error);
       task.end('failed', [failure.message, failure.remedy].filter((part) => part !== '').join(' '));
       return failed(failure);
     }
+  }
+
+  /** Its page on this machine; of one on another host the tunnel opens a moment later. */
+  async #pageOf(kind: Kind, endpoint: Endpoint): Promise<string | null> {
+    const { host } = this.#parts;
+    host.keepPages(this.#endpoints(endpoint));
+    for (const until = performance.now() + PAGE_MS; ; ) {
+      const page = host.page(endpoint);
+      if (page !== null) return kind.pageUrl(page.address, page.port);
+      if (performance.now() > until) return null;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  #endpoints(added: Endpoint): Endpoint[] {
+    const servers = this.#parts.lastSight()?.servers ?? [];
+    return [
+      added,
+      ...servers.flatMap(({ record, endpoint }) => (record === null || endpoint === null ? [] : [endpoint])),
+    ];
   }
 
   /** @throws ActFailed when one runs that is bound to somebody else */

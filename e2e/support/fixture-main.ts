@@ -10,6 +10,7 @@ runApp({
     trouble: null,
     open: () => undefined,
     feed: () => undefined,
+    feedSsh: () => undefined,
     startNow: async () => null,
     farewell: async () => null,
   }),

@@ -61,7 +61,8 @@ function detailOf(facts: HostFacts, state: HostEntry['state']): string | null {
 export function hostEntryOf(facts: HostFacts): HostEntry {
   const { name, alias, link, part } = facts;
   const state = stateOf(facts);
-  const failure = facts.failure ?? (link?.status === 'failed' ? link.error : link?.status === 'reconnecting' ? link.why : null);
+  const failure =
+    facts.failure ?? (link?.status === 'failed' ? link.error : link?.status === 'reconnecting' ? link.why : null);
   const seen = part?.host;
   return {
     id: name,

@@ -265,5 +265,13 @@ function disconnected(name: string): SshFailed {
 function asFailure(name: string, error: unknown): SshFailed {
   if (error instanceof SshFailed) return error;
   const why = error instanceof Error ? error.message : String(error);
-  return new SshFailed(name, 'probe', 'unexpected', `${name} could not be looked at: ${why}`, 'Try again.', null, error);
+  return new SshFailed(
+    name,
+    'probe',
+    'unexpected',
+    `${name} could not be looked at: ${why}`,
+    'Try again.',
+    null,
+    error,
+  );
 }

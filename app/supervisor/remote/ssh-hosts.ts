@@ -19,11 +19,18 @@ import type { RemoteHosts } from './remote-hosts.ts';
 export interface SshHostsParts extends Omit<MachineParts, 'watched'> {
   readonly configFile: string;
   /** Opened when the first host is connected to. */
-  readonly openTransport: (onChange: (link: Link) => void) => Promise<Transport>;
+  readonly openTransport: (onChange: (link: Link) => void) => Promise<Access>;
   /** Null where no person can be asked. */
   readonly questions: PendingQuestions | null;
   /** Looks up what could be added. */
   readonly offered: () => readonly Offered[];
+}
+
+/** The connections, and what has to be closed with them. */
+export interface Access {
+  readonly transport: Transport;
+  /** Idempotent, never rejects. */
+  close(): Promise<void>;
 }
 
 interface Entry {
@@ -42,7 +49,7 @@ export class SshHosts implements RemoteHosts {
   readonly #parts: SshHostsParts;
   readonly #entries = new Map<string, Entry>();
   readonly #machines = new Map<Link, Machine>();
-  #transport: Promise<Transport> | null = null;
+  #access: Promise<Access> | null = null;
   #offered: readonly Offered[] = [];
   #watched: () => boolean = () => true;
   #closed = false;
@@ -158,8 +165,8 @@ export class SshHosts implements RemoteHosts {
   /** @throws SshFailed when the alias leads nowhere */
   async #machineOf(entry: Entry): Promise<Machine> {
     if (entry.machine !== null) return entry.machine;
-    this.#transport ??= this.#parts.openTransport((link) => this.#machines.get(link)?.linkChanged());
-    const transport = await this.#transport;
+    this.#access ??= this.#parts.openTransport((link) => this.#machines.get(link)?.linkChanged());
+    const { transport } = await this.#access;
     const { hostname, user, port } = await transport.resolve(entry.alias);
     entry.target = `${user}@${hostname}${port === 22 ? '' : `:${port}`}`;
     const link = await transport.link(entry.alias);
@@ -211,7 +218,9 @@ export class SshHosts implements RemoteHosts {
     entry?.machine?.link.retryNow();
     await this.reach(name);
     const shared = this.#entries.get(name)?.machine?.name;
-    return done(`Connected to ${name}${shared === undefined || shared === name ? '' : `, the same machine as ${shared}`}.`);
+    return done(
+      `Connected to ${name}${shared === undefined || shared === name ? '' : `, the same machine as ${shared}`}.`,
+    );
   }
 
   async disconnect(name: string, stopServers: boolean, by: Actor): Promise<CommandResult> {
@@ -301,7 +310,7 @@ export class SshHosts implements RemoteHosts {
 
   wake(): void {
     // A connection that does not answer is replaced; its state tells.
-    void this.#transport?.then((transport) => transport.wake());
+    void this.#access?.then(({ transport }) => transport.wake());
   }
 
   async quit(stopServers: boolean, deadlineMs: number): Promise<QuitReport> {
@@ -317,6 +326,6 @@ export class SshHosts implements RemoteHosts {
     this.#closed = true;
     this.#parts.questions?.close();
     await Promise.all([...this.#machines.values()].map((machine) => machine.close()));
-    await (await this.#transport)?.close();
+    await (await this.#access)?.close();
   }
 }
