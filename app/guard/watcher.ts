@@ -45,7 +45,9 @@ export class Watcher {
 
   /** Null before a hello that this guard understands. */
   get kept(): Kept | null {
-    return this.#hello === null ? null : { hello: this.#hello, servers: this.#servers, ssh: this.#ssh, farewell: this.#farewell };
+    return this.#hello === null
+      ? null
+      : { hello: this.#hello, servers: this.#servers, ssh: this.#ssh, farewell: this.#farewell };
   }
 
   take(chunk: Buffer): void {

@@ -2,10 +2,13 @@
  * One account on one machine, as long as somebody wants it: its connection, the first contact after each connecting,
  * and the supervisor that goes on over losses of the connection.
  */
+
+import type { Host } from '../../hosts/host.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { Contact } from '../../hosts/ssh/host/contact.ts';
-import { createSshHost, type SshHost } from '../../hosts/ssh/host/ssh-host.ts';
+import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.ts';
 import type { Link } from '../../hosts/ssh/link.ts';
+import { SteadyHost } from '../../hosts/ssh/steady-host.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import { plural } from '../../roll/words.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
@@ -36,7 +39,9 @@ export class Machine {
   readonly name: string;
   readonly steps = new Steps();
   readonly #parts: MachineParts;
-  #host: SshHost | null = null;
+  #host: SteadyHost | null = null;
+  /** Ports of pages, so that a reconnect gives the same ones. */
+  readonly #pagePorts = new Map<string, number>();
   #contact: Contact | null = null;
   #supervisor: HostSupervisor | null = null;
   /** Contact after the latest connecting; null while there is no connection. */
@@ -138,6 +143,7 @@ export class Machine {
       forwards: this.link,
       localObserver: this.#parts.localObserver,
       onReach: () => this.#supervisor?.reached(),
+      pagePorts: this.#pagePorts,
     });
     const { contact } = made;
     if (contact.isLocal) throw isThisMachine(this.name);
@@ -148,8 +154,7 @@ export class Machine {
     const known = this.#supervisor;
     let supervisor: HostSupervisor;
     if (known !== null && this.#host !== null && before !== null && isSame(before, contact)) {
-      this.#host.renew(contact);
-      await made.host.close();
+      await this.#host.renew(made.host);
       await known.refresh();
       supervisor = known;
     } else {
@@ -162,8 +167,9 @@ export class Machine {
     return supervisor;
   }
 
-  async #supervise(made: Awaited<ReturnType<typeof createSshHost>>, before: Contact | null): Promise<HostSupervisor> {
-    const { host, store, contact } = made;
+  async #supervise(made: SshHostParts, before: Contact | null): Promise<HostSupervisor> {
+    const { store, logsDir, contact } = made;
+    const host = new SteadyHost(made.host);
     const { settings, mode, audit, writer, onChange } = this.#parts;
     const old = this.#supervisor;
     if (old !== null && before !== null) {
@@ -190,7 +196,7 @@ export class Machine {
         audit: auditOf(this.name, audit),
         memory: new Memory(null, performance.now()),
         memoryFile: null,
-        logsDir: store.logsDir,
+        logsDir,
         // A server there has that account's own environment.
         env: {},
         finder: finderOn(this.name, host),
@@ -239,7 +245,7 @@ function isSame(one: Contact, other: Contact): boolean {
   );
 }
 
-function finderOn(name: string, host: SshHost): ProgramFinder {
+function finderOn(name: string, host: Host): ProgramFinder {
   return {
     isProgram: (path) => host.isProgram(path),
     onPath: (program) => host.findProgram(program),

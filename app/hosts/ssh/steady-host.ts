@@ -1,0 +1,157 @@
+/**
+ * A remote machine for as long as somebody supervises it. Each connection brings a host of its own, since the session's
+ * processes there are others; what stands above goes on with the latest, and what it watches is watched there.
+ */
+import type { Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
+import type { At } from '../../servers/kind.ts';
+import type {
+  ExitStatus,
+  Folder,
+  HeldProcess,
+  Host,
+  Listener,
+  Look,
+  LookRequest,
+  MachineLine,
+  ProcessInfo,
+  Spawned,
+  SpawnRequest,
+} from '../host.ts';
+
+interface Watch {
+  readonly ref: ProcessRef;
+  readonly onExit: (status: ExitStatus | null) => void;
+  cancel: () => void;
+}
+
+export class SteadyHost implements Host {
+  #current: Host;
+  readonly #watches = new Set<Watch>();
+  #pages: readonly Listener[] = [];
+
+  constructor(first: Host) {
+    this.#current = first;
+  }
+
+  /** The same machine, boot and account over a new connection. The one before is closed. */
+  async renew(next: Host): Promise<void> {
+    const before = this.#current;
+    this.#current = next;
+    for (const watch of this.#watches) {
+      watch.cancel();
+      watch.cancel = this.#register(watch);
+    }
+    await before.close();
+  }
+
+  #register(watch: Watch): () => void {
+    return this.#current.watchExit(watch.ref, (status) => {
+      if (this.#watches.delete(watch)) watch.onExit(status);
+    });
+  }
+
+  get name(): string {
+    return this.#current.name;
+  }
+
+  get signalling(): Host['signalling'] {
+    return this.#current.signalling;
+  }
+
+  get uid(): number | null {
+    return this.#current.uid;
+  }
+
+  get ownPids(): readonly number[] {
+    return this.#current.ownPids;
+  }
+
+  observer(): Promise<Observer> {
+    return this.#current.observer();
+  }
+
+  async look(request: LookRequest): Promise<Look> {
+    const host = this.#current;
+    const look = await host.look({ ...request, ownPids: host.ownPids });
+    // The first look of a new connection proves anew what the pages lead to.
+    if (this.#pages.length > 0) host.keepPages(this.#pages);
+    return look;
+  }
+
+  machine(): Promise<MachineLine> {
+    return this.#current.machine();
+  }
+
+  inspect(pid: number): Promise<ProcessInfo | null> {
+    return this.#current.inspect(pid);
+  }
+
+  portHolder(port: number): Promise<ProcessInfo | 'unreadable' | null> {
+    return this.#current.portHolder(port);
+  }
+
+  verify(ref: ProcessRef): Promise<Verdict> {
+    return this.#current.verify(ref);
+  }
+
+  hold(ref: ProcessRef): Promise<HeldProcess> {
+    return this.#current.hold(ref);
+  }
+
+  watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void {
+    const watch: Watch = { ref, onExit, cancel: () => undefined };
+    this.#watches.add(watch);
+    watch.cancel = this.#register(watch);
+    return () => {
+      this.#watches.delete(watch);
+      watch.cancel();
+    };
+  }
+
+  spawn(request: SpawnRequest): Promise<Spawned> {
+    return this.#current.spawn(request);
+  }
+
+  folder(path: string): Promise<Folder> {
+    return this.#current.folder(path);
+  }
+
+  isFile(path: string): Promise<boolean> {
+    return this.#current.isFile(path);
+  }
+
+  tail(path: string, limitBytes: number): Promise<{ readonly text: string; readonly truncated: boolean }> {
+    return this.#current.tail(path, limitBytes);
+  }
+
+  isProgram(path: string): Promise<boolean> {
+    return this.#current.isProgram(path);
+  }
+
+  findProgram(name: string): Promise<string | null> {
+    return this.#current.findProgram(name);
+  }
+
+  at(listener: Listener): At | null {
+    return this.#current.at(listener);
+  }
+
+  page(listener: Listener): { readonly address: string; readonly port: number } | null {
+    return this.#current.page(listener);
+  }
+
+  keepPages(listeners: readonly Listener[]): void {
+    this.#pages = listeners;
+    this.#current.keepPages(listeners);
+  }
+
+  startLock(nonce: string): Promise<() => Promise<void>> {
+    return this.#current.startLock(nonce);
+  }
+
+  close(): Promise<void> {
+    for (const watch of this.#watches) watch.cancel();
+    this.#watches.clear();
+    return this.#current.close();
+  }
+}
