@@ -46,6 +46,8 @@ export class Machine {
   #supervisor: HostSupervisor | null = null;
   /** Contact after the latest connecting; null while there is no connection. */
   #contacting: Promise<HostSupervisor> | null = null;
+  /** The contact over this connection is made, and the machine has been looked at. */
+  #made = false;
   #failure: SshFailed | null = null;
   #closed = false;
 
@@ -72,7 +74,7 @@ export class Machine {
 
   /** Connected, and looked at. */
   get usable(): boolean {
-    return this.link.state.status === 'connected' && this.#supervisor !== null && this.#failure === null;
+    return this.link.state.status === 'connected' && this.#supervisor !== null && this.#made;
   }
 
   /** The contact is being made: the connection stands, and nothing is known yet. */
@@ -86,7 +88,7 @@ export class Machine {
    * @throws SshFailed
    */
   async ready(): Promise<HostSupervisor> {
-    if (this.#failure !== null) this.#contacting = null;
+    if (this.#failure !== null) this.#dropContact();
     await this.link.connect();
     return this.#begin();
   }
@@ -103,20 +105,25 @@ export class Machine {
       case 'reconnecting':
         if (this.#contacting !== null) this.#note('host-lost', `${this.name} was lost: ${state.why.message}`);
         this.steps.fail(state.why.step, state.why.message);
-        this.#contacting = null;
+        this.#dropContact();
         break;
       case 'failed':
         this.steps.fail(state.error.step, state.error.message);
-        this.#contacting = null;
+        this.#dropContact();
         break;
       case 'disconnected':
         this.steps.clear();
-        this.#contacting = null;
+        this.#dropContact();
         break;
       default:
-        this.#contacting = null;
+        this.#dropContact();
     }
     this.#parts.onChange();
+  }
+
+  #dropContact(): void {
+    this.#contacting = null;
+    this.#made = false;
   }
 
   #begin(): Promise<HostSupervisor> {
@@ -135,6 +142,7 @@ export class Machine {
 
   async #makeContact(): Promise<HostSupervisor> {
     this.#failure = null;
+    this.#made = false;
     this.steps.reach('shell', null);
     this.#parts.onChange();
     const made = await createSshHost({
@@ -161,6 +169,7 @@ export class Machine {
       supervisor = await this.#supervise(made, before);
     }
     if (this.#closed) throw disconnected(this.name);
+    this.#made = true;
     this.steps.complete(null);
     this.#note('host-connected', `Connected to ${this.name}: ${contact.system}, ${contact.hostname}`);
     this.#parts.onChange();

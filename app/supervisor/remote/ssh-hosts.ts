@@ -155,10 +155,15 @@ export class SshHosts implements RemoteHosts {
     const machine = await this.#machineOf(entry);
     const supervisor = await machine.ready();
     const twin = this.#twinOf(machine);
-    if (twin === null || twin.supervisor === null) return supervisor;
+    // It may have been connected all the time, for another host.
+    if (twin === null || twin.supervisor === null) {
+      this.#parts.onChange();
+      return supervisor;
+    }
     // Two ways to one account: one connection is enough, and each server is listed once.
     for (const other of this.#entries.values()) if (other.machine === machine) other.machine = twin;
     await this.#end(machine);
+    this.#parts.onChange();
     return twin.supervisor;
   }
 
