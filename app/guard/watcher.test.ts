@@ -31,7 +31,7 @@ describe('what the guard is told', () => {
       { type: 'ack', seq: 3 },
       { type: 'ack', seq: 4 },
     ]);
-    expect(watcher.kept).toEqual({ hello: hello(), servers: SERVERS, farewell: 'watch-owners' });
+    expect(watcher.kept).toEqual({ hello: hello(), servers: SERVERS, ssh: [], farewell: 'watch-owners' });
   });
 
   test('another protocol is refused with both numbers, and nothing is kept', () => {
