@@ -12,7 +12,11 @@ import { hashArgv } from './procfs/argv.ts';
 import { isReaper } from './reapers.ts';
 import { besideServers, relevant } from './relevance.ts';
 
-type Connection = Systeminformation.NetworkConnectionsData;
+/** A TCP socket as systeminformation, or a remote's lister, tells it. */
+export type ListedConnection = Pick<
+  Systeminformation.NetworkConnectionsData,
+  'localAddress' | 'localPort' | 'peerAddress' | 'peerPort' | 'state' | 'pid'
+>;
 type Usage = Systeminformation.ProcessesProcessData;
 
 const system = async (): Promise<typeof import('systeminformation')> => (await import('systeminformation')).default;
@@ -38,12 +42,12 @@ export function portableLooker(recognise: Recognise): Looker {
         networkConnections().catch(() => null),
       ]);
       const usageOf = new Map(usage?.list.map((entry) => [entry.pid, entry]));
-      const everyone = new Map(rows.map((row) => [row.pid, describe(row, usageOf.get(row.pid), started())]));
+      const everyone = new Map(rows.map((row) => [row.pid, describeListed(row, usageOf.get(row.pid), started())]));
       return assemble(everyone, connections, request, recognise, started(), begun);
     },
     async inspect(pid) {
       const row = await listOne(pid);
-      return row === null ? null : describe(row, undefined, started());
+      return row === null ? null : describeListed(row, undefined, started());
     },
     async portHolder(port) {
       const { networkConnections } = await system();
@@ -53,7 +57,7 @@ export function portableLooker(recognise: Recognise): Looker {
       const listener = connections.find((socket) => isListening(socket) && Number(socket.localPort) === port);
       if (listener === undefined) return null;
       const row = listener.pid > 0 ? await listOne(listener.pid) : null;
-      return row === null ? 'unreadable' : describe(row, undefined, started());
+      return row === null ? 'unreadable' : describeListed(row, undefined, started());
     },
     async close() {
       place = null;
@@ -78,7 +82,12 @@ export function evidenceOf(row: ListedProcess): Pick<ProcessInfo, 'executable' |
   };
 }
 
-function describe(row: ListedProcess, usage: Usage | undefined, { observer }: LookingPlace): ProcessInfo {
+/** A listed process as a look tells it; what the system does not tell is null. */
+export function describeListed(
+  row: ListedProcess,
+  usage: Pick<Usage, 'memRss' | 'cpu'> | undefined,
+  { observer }: Pick<LookingPlace, 'observer'>,
+): ProcessInfo {
   const argv = splitCommandLine(row.commandLine, row.executable?.path ?? null);
   return {
     identity: { ...observer, pid: row.pid, startTime: row.startTime },
@@ -108,7 +117,7 @@ function describe(row: ListedProcess, usage: Usage | undefined, { observer }: Lo
   };
 }
 
-function isListening({ state }: Connection): boolean {
+function isListening({ state }: Pick<ListedConnection, 'state'>): boolean {
   return state === 'LISTEN' || state === 'LISTENING';
 }
 
@@ -119,7 +128,7 @@ interface Sockets {
 
 /** Attributes sockets to servers. A client on this machine is whoever has the same connection the other way round. */
 export function attribute(
-  connections: readonly Connection[],
+  connections: readonly ListedConnection[],
   trees: ReadonlySet<number>,
   ownPids: readonly number[],
 ): Sockets {
@@ -141,12 +150,18 @@ export function attribute(
   return { listening, clients };
 }
 
-function assemble(
+/**
+ * Makes a look of all processes and connections. Pure but for the clock.
+ *
+ * @param connections null where they could not be listed
+ * @param begun when the look began, on the monotonic clock
+ */
+export function assemble(
   everyone: ReadonlyMap<number, ProcessInfo>,
-  connections: readonly Connection[] | null,
+  connections: readonly ListedConnection[] | null,
   request: LookRequest,
   recognise: Recognise,
-  place: LookingPlace,
+  place: Pick<LookingPlace, 'observer'>,
   begun: number,
 ): Look {
   const candidates = [...everyone.values()].flatMap((info) => {

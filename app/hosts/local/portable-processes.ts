@@ -32,8 +32,13 @@ export interface ListedProcess {
   readonly executable: Executable | null;
 }
 
+/** One option for each: to BSD's ps, what follows an equals sign is a heading, commas and all. */
+function columns(...names: readonly string[]): string[] {
+  return names.flatMap((name) => ['-o', `${name}=`]);
+}
+
 /** The start is five words in the C locale; before the arguments there is nothing that a process can choose. */
-const PS_COLUMNS = 'pid=,ppid=,pgid=,uid=,state=,lstart=,args=';
+const PS_COLUMNS = columns('pid', 'ppid', 'pgid', 'uid', 'state', 'lstart', 'args');
 const PS_ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(-?\d+)\s+(\S)\S*\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]{8}\s+\d{4})(?: (.*))?$/u;
 
 /** Parses the rows of `ps -ww` with the columns above; a line that is none is left out. */
@@ -122,7 +127,7 @@ async function executables(selection: readonly string[]): Promise<(pid: number) 
       }
     };
   }
-  const { stdout } = await runLister('ps', ['-ww', ...selection, '-o', 'pid=,comm=']);
+  const { stdout } = await runLister('ps', ['-ww', ...selection, ...columns('pid', 'comm')]);
   const paths = new Map<number, string>();
   for (const line of stdout.split('\n')) {
     const [, pid, path] = /^\s*(\d+)\s+(.*)$/u.exec(line) ?? [];
@@ -150,7 +155,7 @@ async function list(pid: number | null): Promise<ListedProcess[]> {
     return parseCim(stdout, executableAt);
   }
   const selection = pid === null ? ['-ax'] : ['-p', String(pid)];
-  const { code, stdout, stderr } = await runLister('ps', ['-ww', ...selection, '-o', PS_COLUMNS]);
+  const { code, stdout, stderr } = await runLister('ps', ['-ww', ...selection, ...PS_COLUMNS]);
   // `ps -p` answers 1 and says nothing when there is no such process; anything else is a failure, not an absence.
   if (code !== 0 && !(pid !== null && code === 1 && stderr.trim() === '')) {
     throw new Error(stderr.trim() || `ps ended with ${code}`);

@@ -45,8 +45,9 @@ const NEEDED: readonly (readonly [string, string])[] = [
  * @param local where this program itself stands; null where that is unknown
  * @throws SshFailed also for a machine that is not supported, in words
  */
-export async function makeContact(shell: RemoteShell, local: Observer | null): Promise<Contact> {
-  const answer = await shell.run(contactScript, { fresh: randomUUID() }, DEADLINE_MS);
+export async function makeContact(shell: RemoteShell, local: Observer | null, withoutProc = false): Promise<Contact> {
+  const parameters = { fresh: randomUUID(), without: withoutProc ? 'proc' : '' };
+  const answer = await shell.run(contactScript, parameters, DEADLINE_MS);
   return readContact(shell.host, answer, local);
 }
 
@@ -84,7 +85,8 @@ export function readContact(host: string, answer: Answer, local: Observer | null
   const observer: Observer = {
     hostId: hashedHostId(id),
     bootId,
-    pidNamespace: namespace === '' ? 'none' : namespaceId(namespace),
+    // Systems without /proc have one table of processes for all.
+    pidNamespace: namespace === '' || proc === 'none' ? 'none' : namespaceId(namespace),
   };
   const isLocal =
     local !== null && local.bootId === bootId && local.pidNamespace === observer.pidNamespace && system === 'Linux';

@@ -2,7 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProcessRef, Verdict } from '../../../identity/identity.ts';
 import type { ExitStatus } from '../../host.ts';
+import psScript from '../remote/ps.sh';
 import waitScript from '../remote/wait.sh';
+import type { Contact } from './contact.ts';
 import type { RemoteShell } from './shell.ts';
 
 /** Longest wait of one script, in milliseconds: no process of ours stays on the remote for longer. */
@@ -28,30 +30,39 @@ interface Watch {
 
 export class Exits {
   readonly #shell: RemoteShell;
+  readonly #contact: Pick<Contact, 'processes'>;
   readonly #verify: (ref: ProcessRef) => Promise<Verdict>;
   #waiting: Waiting[] = [];
   readonly #watches = new Set<Watch>();
   #closed = false;
 
-  constructor(shell: RemoteShell, verify: (ref: ProcessRef) => Promise<Verdict>) {
+  constructor(shell: RemoteShell, contact: Pick<Contact, 'processes'>, verify: (ref: ProcessRef) => Promise<Verdict>) {
     this.#shell = shell;
+    this.#contact = contact;
     this.#verify = verify;
+  }
+
+  /** The start as the script compares it; null when it is by another clock. */
+  #startFor({ identity }: ProcessRef): string | null {
+    const [, source, text] = /^(linux|darwin):(.+)$/u.exec(identity.startTime) ?? [];
+    if (text === undefined || source !== (this.#contact.processes === 'ps' ? 'darwin' : 'linux')) return null;
+    return text.replaceAll(' ', '_');
   }
 
   /** True when it has exited, false after `timeoutMs`. Waits of one turn share a script. Never rejects. */
   async exited(ref: ProcessRef, timeoutMs: number): Promise<boolean> {
     const until = performance.now() + timeoutMs;
-    const ticks = /^linux:(\d+)$/u.exec(ref.identity.startTime)?.[1];
+    const start = this.#startFor(ref);
     // Elsewhere, or by another clock: only a verdict can tell.
     const first = await this.#verify(ref);
     if (GONE.has(first.verdict)) return true;
-    if (first.verdict !== 'same' || ticks === undefined) {
+    if (first.verdict !== 'same' || start === null) {
       await delay(Math.max(0, until - performance.now()));
       return GONE.has((await this.#verify(ref)).verdict);
     }
     const exited = await new Promise<boolean>((done) => {
       if (this.#waiting.length === 0) setImmediate(() => void this.#flush());
-      this.#waiting.push({ target: `${ref.identity.pid}:${ticks}`, until, done });
+      this.#waiting.push({ target: `${ref.identity.pid}:${start}`, until, done });
     });
     if (exited) this.#told(ref);
     return exited;
@@ -76,8 +87,9 @@ export class Exits {
     const soonest = Math.min(...waiting.map(({ until }) => until)) - performance.now();
     const ms = Math.min(LONGEST_MS, Math.max(0, soonest));
     try {
-      const parameters = { targets: [...targets].join(' '), hundredths: Math.ceil(ms / 10) };
-      const answer = await this.#shell.run(waitScript, parameters, ms + SLACK_MS);
+      const parameters = { what: 'wait', targets: [...targets].join(' '), hundredths: Math.ceil(ms / 10) };
+      const script = this.#contact.processes === 'ps' ? psScript : waitScript;
+      const answer = await this.#shell.run(script, parameters, ms + SLACK_MS);
       const left = new Set((answer.text('left') ?? '').split(' ').filter(Boolean));
       return new Set([...targets].filter((target) => left.has(target)));
     } catch {
@@ -98,12 +110,12 @@ export class Exits {
   /**
    * A look was taken: whoever is watched and not in it is verified.
    *
-   * @param runningSince ticks at which the process with a PID started; null when none runs
+   * @param runningSince start of the process with a PID, as identities have it; null when none runs
    */
   looked(runningSince: (pid: number) => string | null): void {
     for (const watch of this.#watches) {
       const { pid, startTime } = watch.ref.identity;
-      if (`linux:${runningSince(pid)}` !== startTime) void this.#check(watch);
+      if (runningSince(pid) !== startTime) void this.#check(watch);
     }
   }
 

@@ -160,9 +160,10 @@ export class RemoteLooker {
     );
   }
 
-  /** Ticks at which a process of the last listing started; null when it was not there, or had exited. */
+  /** Start of a process of the last listing, as identities have it; null when it was not there, or had exited. */
   runningSince(pid: number): string | null {
-    return this.#snapshot.runningSince(pid);
+    const ticks = this.#snapshot.runningSince(pid);
+    return ticks === null ? null : `linux:${ticks}`;
   }
 
   /** Reads the files of the machine as a whole. Rejects with `LookFailed`. */

@@ -32,3 +32,20 @@ export function machineLines(hostname: string): (read: (name: string) => string 
     };
   };
 }
+
+/** The same from what `ps.sh` tells: `memory` has the bytes and the cores, `load` three averages. */
+export function psMachineLines(hostname: string): (read: (name: string) => string | null) => MachineLine {
+  return (read) => {
+    const [bytes, cores] = (read('memory') ?? '').split('\n').map(Number);
+    const load = /[\d.]+(?=[ ,]+[\d.]+[ ,]+[\d.]+\D*$)/u.exec(read('load') ?? '')?.[0];
+    return {
+      hostname,
+      cpuPercent: null,
+      memoryTotalBytes: bytes ?? 0,
+      // Not told by any program that all of these systems have.
+      memoryUsedBytes: 0,
+      load1: load === undefined ? null : Number(load),
+      cores: cores ?? 1,
+    };
+  };
+}

@@ -5,7 +5,9 @@ import { refusePid } from '../../../identity/refuse.ts';
 import { TICKS_PER_SECOND } from '../../local/process-table.ts';
 import { isFinished, type ProcStat, parseStat } from '../../local/procfs/stat.ts';
 import observeScript from '../remote/observe.sh';
+import psScript from '../remote/ps.sh';
 import type { Contact } from './contact.ts';
+import { listedSeen } from './listing.ts';
 import type { Answer, RemoteShell } from './shell.ts';
 
 const DEADLINE_MS = 15_000;
@@ -156,8 +158,8 @@ export class Observing {
     const pids = [...new Set(batch.map(({ ref }) => ref.identity.pid))];
     let answer: Answer;
     try {
-      const parameters = { pids: pids.join(' '), proc: processes, nonce: 1 };
-      answer = await this.#shell.run(observeScript, parameters, DEADLINE_MS);
+      const parameters = { what: 'observe', pids: pids.join(' '), proc: processes, nonce: 1 };
+      answer = await this.#shell.run(processes === 'ps' ? psScript : observeScript, parameters, DEADLINE_MS);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       for (const { ref, done } of batch) {
@@ -167,7 +169,8 @@ export class Observing {
     }
     const place = placeOf(answer, this.#contact);
     for (const { ref, done } of batch) {
-      const seen = seenIn(answer, ref.identity.pid, place, true);
+      const { pid } = ref.identity;
+      const seen = processes === 'ps' ? listedSeen(answer, pid, place) : seenIn(answer, pid, place, true);
       done({ verdict: verdictOn(ref, place, seen, uid), seen });
     }
   }

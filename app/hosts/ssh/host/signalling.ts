@@ -1,16 +1,27 @@
 /** Signals on a remote machine: each is proved and sent inside one script there. */
 import type { ProcessRef, Verdict } from '../../../identity/identity.ts';
 import type { Host, Signal, SignalOutcome } from '../../host.ts';
+import { evidenceOf } from '../../local/portable-look.ts';
+import psScript from '../remote/ps.sh';
 import signalProgram from '../remote/signal.py';
 import signalScript from '../remote/signal.sh';
 import type { Contact } from './contact.ts';
+import { listedIn, psLine } from './listing.ts';
 import { placeOf, seenIn, verdictOn } from './observing.ts';
 import type { RemoteShell } from './shell.ts';
 
 const DEADLINE_MS = 15_000;
 
 /** How signals are sent on this machine, for the person. */
-export function signallingOf(host: string, { python }: Contact): Host['signalling'] {
+export function signallingOf(host: string, { python, processes, system }: Contact): Host['signalling'] {
+  if (processes === 'ps') {
+    return {
+      method: 'verify-then-kill',
+      note:
+        `Each signal follows on a fresh check by ps in the same script on ${host}, with some milliseconds between the ` +
+        `two: ${system} has no handle that a signal could go through.`,
+    };
+  }
   if (python !== null) {
     return {
       method: 'pidfd',
@@ -37,6 +48,7 @@ export async function sendSignal(
   signal: Signal,
   verify: () => Promise<Verdict>,
 ): Promise<SignalOutcome> {
+  if (contact.processes === 'ps') return sendByPs(shell, contact, ref, signal, verify);
   const { identity, evidence } = ref;
   const { executable, argvHash } = evidence;
   const ticks = /^linux:(\d+)$/u.exec(identity.startTime)?.[1];
@@ -74,4 +86,34 @@ export async function sendSignal(
 
 function notSent(verdict: Verdict, why = 'its program or arguments were not recorded'): SignalOutcome {
   return { sent: false, verdict: verdict.verdict === 'same' ? { verdict: 'unknown', why } : verdict };
+}
+
+/** Two scripts: what stands there is judged first, and must then be there to the letter when it is signalled. */
+async function sendByPs(
+  shell: RemoteShell,
+  contact: Contact,
+  ref: ProcessRef,
+  signal: Signal,
+  verify: () => Promise<Verdict>,
+): Promise<SignalOutcome> {
+  const { pid } = ref.identity;
+  try {
+    const verdict = await verify();
+    if (verdict.verdict !== 'same') return { sent: false, verdict };
+    const row = listedIn(await shell.run(psScript, { what: 'observe', pids: pid }, DEADLINE_MS))?.find(
+      (each) => each.pid === pid,
+    );
+    if (row?.executable == null || row.uid !== contact.uid || evidenceOf(row).argvHash !== ref.evidence.argvHash) {
+      return notSent(verdict, 'it changed while it was read');
+    }
+    const { device, inode } = row.executable;
+    const line = psLine(row);
+    const parameters = { what: 'signal', pid, line, device, inode, signal: signal.slice('SIG'.length) };
+    const answer = await shell.run(psScript, parameters, DEADLINE_MS);
+    if (answer.has('sent')) return { sent: true };
+    return notSent(await verify(), answer.text('refused') ?? 'the script gave no reason');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return notSent({ verdict: 'unknown', why: `it is not known whether ${signal} was sent: ${reason}` });
+  }
 }

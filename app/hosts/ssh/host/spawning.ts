@@ -2,9 +2,11 @@
 import type { ProcessRef } from '../../../identity/identity.ts';
 import type { ExitStatus, SpawnRequest } from '../../host.ts';
 import { SpawnFailed } from '../../local/spawn.ts';
+import psScript from '../remote/ps.sh';
 import spawnScript from '../remote/spawn.sh';
 import type { Contact } from './contact.ts';
 import { quoted } from './frame.ts';
+import { listedSeen } from './listing.ts';
 import { placeOf, seenIn } from './observing.ts';
 import type { RemoteShell } from './shell.ts';
 
@@ -53,7 +55,13 @@ export async function spawnRemote(shell: RemoteShell, contact: Contact, request:
   });
   const answer = await shell.run(
     spawnScript,
-    { cwd, log: logPath, argv: argv.map(quoted).join(' '), environment: environment.join('\n') },
+    {
+      proc: contact.processes,
+      cwd,
+      log: logPath,
+      argv: argv.map(quoted).join(' '),
+      environment: environment.join('\n'),
+    },
     DEADLINE_MS,
     { ownLocale: true },
   );
@@ -74,7 +82,10 @@ export async function spawnRemote(shell: RemoteShell, contact: Contact, request:
   }
   const pid = Number(answer.text('child'));
   const place = placeOf(answer, contact);
-  const seen = seenIn(answer, pid, place, false);
+  const byPs = contact.processes === 'ps';
+  const seen = byPs
+    ? listedSeen(await shell.run(psScript, { what: 'observe', pids: pid }, DEADLINE_MS), pid, place)
+    : seenIn(answer, pid, place, false);
   const exited = answer.sections.find(({ name }) => name === 'exited');
   const code = exited === undefined ? null : Number(exited.rest);
   if (exited !== undefined && code !== null && NOT_FOUND.has(code)) {
@@ -100,7 +111,7 @@ export async function spawnRemote(shell: RemoteShell, contact: Contact, request:
     );
   }
   const { executable, argvHash } = seen.evidence;
-  const path = answer.text('path') ?? '';
+  const path = answer.text('path') ?? executable?.path ?? '';
   return {
     ref: {
       identity: seen.identity,

@@ -24,8 +24,9 @@ import { type Contact, makeContact } from './contact.ts';
 import { Exits } from './exits.ts';
 import { lingerTrouble } from './linger.ts';
 import { RemoteLooker } from './looking.ts';
-import { machineLines } from './machine-line.ts';
+import { machineLines, psMachineLines } from './machine-line.ts';
 import { type Observed, Observing } from './observing.ts';
+import { PsLooker } from './ps-looking.ts';
 import { othersClients, Reach } from './reach.ts';
 import { RemoteFiles } from './remote-files.ts';
 import { machineFolder, RemoteRecords } from './remote-records.ts';
@@ -48,7 +49,7 @@ class SshHost implements Host {
   readonly #shell: RemoteShell;
   readonly #contact: Contact;
   readonly #base: string;
-  readonly #looker: RemoteLooker;
+  readonly #looker: RemoteLooker | PsLooker;
   readonly #observing: Observing;
   readonly #exits: Exits;
   readonly #files: RemoteFiles;
@@ -67,12 +68,15 @@ class SshHost implements Host {
     this.#shell = shell;
     this.#contact = contact;
     this.#base = machineFolder(contact);
-    this.#looker = new RemoteLooker(shell, contact, recogniser);
+    this.#looker =
+      contact.processes === 'ps'
+        ? new PsLooker(shell, contact, recogniser)
+        : new RemoteLooker(shell, contact, recogniser);
     this.#observing = new Observing(shell, contact);
-    this.#exits = new Exits(shell, (ref) => this.verify(ref));
+    this.#exits = new Exits(shell, contact, (ref) => this.verify(ref));
     this.#files = new RemoteFiles(shell);
     this.#reach = reach;
-    this.#lines = machineLines(contact.hostname);
+    this.#lines = contact.processes === 'ps' ? psMachineLines(contact.hostname) : machineLines(contact.hostname);
   }
 
   async observer(): Promise<Observer> {
@@ -224,6 +228,8 @@ export interface SshHostOptions {
   /** Ports of pages, by what they lead to; kept by the caller so that a reconnect gives the same ones. */
   readonly pagePorts?: Map<string, number>;
   readonly recognise?: Recognise;
+  /** True to do as if that machine had no /proc; for tests of what stands in for it. */
+  readonly withoutProc?: boolean;
 }
 
 export interface SshHostParts {
@@ -237,7 +243,7 @@ export interface SshHostParts {
 /** @throws SshFailed when the machine cannot be reached, or is not supported */
 export async function createSshHost(options: SshHostOptions): Promise<SshHostParts> {
   const shell = new RemoteShell(options.name, options.exec);
-  const contact = await makeContact(shell, options.localObserver);
+  const contact = await makeContact(shell, options.localObserver, options.withoutProc);
   const reach = new Reach(options.forwards, contact.uid, options.onReach, options.pagePorts ?? new Map());
   const base = machineFolder(contact);
   return {

@@ -1,3 +1,6 @@
+#   fresh    an id for a machine that has none
+#   without  proc to do as if there were no /proc, for tests
+#
 # What the first contact needs to know of a machine and an account. Makes one file at most: an id for a machine that
 # has none of its own, below the state folder, one per host name since machines may share a home.
 
@@ -22,8 +25,8 @@ rc_section state
 printf %s "$rc_state_home/rollcall"
 
 rc_section boot
-cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.bootsessionuuid 2>/dev/null ||
-  sysctl -n kern.boottime 2>/dev/null
+rc_boot
+printf %s "$rc_boot_id"
 rc_section namespace
 readlink /proc/self/ns/pid 2>/dev/null
 
@@ -45,7 +48,7 @@ fi
 
 # /proc may be missing, or mounted so that it hides the processes of others.
 rc_section proc
-if [ -r /proc/self/stat ] && rc_stat $$; then
+if [ "$without" != proc ] && [ -r /proc/self/stat ] && rc_stat $$; then
   if [ -r /proc/1/stat ]; then printf all; else printf own; fi
 else
   printf none

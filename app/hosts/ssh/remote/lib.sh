@@ -66,10 +66,11 @@ rc_within() {
 # rc_boot: sets rc_boot_id, empty where it cannot be read.
 rc_boot() {
   rc_boot_id=
-  { IFS= read -r rc_boot_id; } 2>/dev/null </proc/sys/kernel/random/boot_id
+  { IFS= read -r rc_boot_id; } 2>/dev/null </proc/sys/kernel/random/boot_id || [ -n "$rc_boot_id" ] ||
+    rc_boot_id=$(sysctl -n kern.bootsessionuuid 2>/dev/null || sysctl -n kern.boottime 2>/dev/null)
 }
 
-# rc_line: the PIDs of this shell and of what it runs under, the session's sshd among them, in rc_own, blank separated.
+# rc_line: sets rc_own to the PIDs of this shell and of what it runs under, the session's sshd among them.
 rc_line() {
   rc_own=' '
   rc_at=$$
@@ -78,8 +79,12 @@ rc_line() {
       *" $rc_at "*) break ;;
     esac
     rc_own="$rc_own$rc_at "
-    rc_stat "$rc_at" || break
-    rc_at=$rc_ppid
+    if rc_stat "$rc_at"; then
+      rc_at=$rc_ppid
+    else
+      rc_at=$(ps -o ppid= -p "$rc_at" 2>/dev/null | tr -d ' ')
+      rc_numbers "$rc_at" || break
+    fi
   done
 }
 

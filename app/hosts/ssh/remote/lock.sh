@@ -7,8 +7,9 @@
 #   stale    seconds after which it is nobody's
 #   patience hundredths of a second that taking it may wait
 
+# Where the kernel does not tell how long it has run, the clock must do.
 rc_now() {
-  IFS='. ' read -r rc_seconds rc_rest rc_idle </proc/uptime || return 1
+  IFS='. ' read -r rc_seconds rc_rest rc_idle 2>/dev/null </proc/uptime || rc_seconds=$(date +%s) || return 1
   unset IFS
 }
 

@@ -1,5 +1,6 @@
 # Starts a program that outlives the connection: a session of its own, no standard input, both streams appended to the
 # log, none of our descriptors. Tells what runs then, or why nothing does.
+#   proc         ps where there is no /proc
 #   cwd          its folder
 #   log          file for both streams; its folder is made
 #   argv         the program and its arguments, each quoted
@@ -12,6 +13,14 @@ rc_failed() {
 
 # The child is there and has not exited; its number is its own until it has been collected.
 rc_lives() {
+  if [ "$proc" = ps ]; then
+    rc_text=
+    kill -0 "$rc_child" 2>/dev/null || return 1
+    case $(ps -o state= -p "$rc_child" 2>/dev/null) in
+      Z*) return 1 ;;
+      *) return 0 ;;
+    esac
+  fi
   rc_stat "$rc_child" && [ "$rc_start" = "$rc_ticks" ] && [ "$rc_state" != Z ]
 }
 
@@ -65,7 +74,7 @@ rc_child=$!
 # Read before anything is waited for: a shell that waits collects whatever has exited.
 rc_first=
 rc_ticks=
-rc_stat "$rc_child" && {
+[ "$proc" != ps ] && rc_stat "$rc_child" && {
   rc_first=$rc_text
   rc_ticks=$rc_start
 }
@@ -91,10 +100,12 @@ printf %s "$rc_child"
 rc_boot
 rc_section boot
 printf %s "$rc_boot_id"
-rc_status $$
-rc_section status "$rc_child"
-printf '%s %s' "$rc_child" "$rc_uid"
-rc_section stat "$rc_child"
+if [ "$proc" != ps ]; then
+  rc_status $$
+  rc_section status "$rc_child"
+  printf '%s %s' "$rc_child" "$rc_uid"
+  rc_section stat "$rc_child"
+fi
 if rc_lives; then
   printf %s "$rc_text"
 else
@@ -105,6 +116,7 @@ else
   tail -c 4000 "$log" 2>/dev/null
   return 0
 fi
+[ "$proc" != ps ] || return 0
 rc_section path
 readlink "/proc/$rc_child/exe" 2>/dev/null
 cd /proc || return 3
