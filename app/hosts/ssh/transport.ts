@@ -30,6 +30,7 @@ export interface TransportOptions {
 }
 
 const CONNECTING_AT_ONCE = 6;
+const RESOLVING_AT_ONCE = 4;
 /** Above this the wall clock has jumped against the monotonic one: the machine slept. */
 const JUMP_MS = 5000;
 const WATCH_MS = 5000;
@@ -43,6 +44,9 @@ export class Transport {
   readonly #links = new Map<string, Link>();
   readonly #prefix = `${randomBytes(3).toString('hex')}-`;
   readonly #turns = new Turns(CONNECTING_AT_ONCE);
+  /** Each has a deadline, which fifty at once would not meet. */
+  readonly #resolving = new Turns(RESOLVING_AT_ONCE);
+  readonly #quit = new AbortController();
   readonly #watch: NodeJS.Timeout;
   #closed: Promise<void> | null = null;
 
@@ -78,8 +82,14 @@ export class Transport {
   }
 
   /** Where an alias leads. @throws SshFailed */
-  resolve(alias: string): Promise<Resolved> {
-    return resolveAlias(alias, this.#ssh);
+  async resolve(alias: string): Promise<Resolved> {
+    const endTurn = await this.#resolving.take(this.#quit.signal);
+    if (endTurn === null) throw closed(alias);
+    try {
+      return await resolveAlias(alias, this.#ssh);
+    } finally {
+      endTurn();
+    }
   }
 
   /**
@@ -121,6 +131,7 @@ export class Transport {
 
   async #close(): Promise<void> {
     clearInterval(this.#watch);
+    this.#quit.abort();
     await Promise.all(this.links.map((link) => link.close()));
   }
 }

@@ -132,6 +132,32 @@ test('D11 an unknown host key is shown with its fingerprint, accepted by yes alo
   expect(questions.length).toBe(2);
 });
 
+test('D13 a machine on the way may ask, too', async () => {
+  const [gate, box] = await Promise.all([passwordBox(), testSshd()]);
+  writeFileSync(box.knownHosts, '');
+  const questions: Question[] = [];
+  const { questioner, runtimeDir } = await testAskpass(async (question) => {
+    questions.push(question);
+    return question.type === 'password' ? PASSWORD : 'yes';
+  });
+  const config = sshConfig({
+    gate: [gate, 'PreferredAuthentications password'],
+    box: [box, 'ProxyJump gate'],
+  });
+  const { transport } = await testTransport(config, { questioner, runtimeDir });
+  await (await transport.link('box')).connect();
+  expect(questions.map(({ type, alias }) => [type, alias])).toEqual([
+    ['password', 'box'],
+    ['host-key', 'box'],
+  ]);
+  // Without a person the way is refused as fast as the machine itself would be.
+  const alone = await testTransport(config);
+  const begun = performance.now();
+  expect(await codeOf((await alone.transport.link('box')).connect())).toBe('authentication permission-denied');
+  expect(performance.now() - begun).toBeLessThan(5000);
+  await alone.closeAndCheck();
+});
+
 test('a question that nobody answers times out, one that is given up ends the attempt, a disconnect takes it back', async () => {
   const box = await passwordBox();
   const config = sshConfig({ box: [box, 'PreferredAuthentications password'] });
