@@ -1,6 +1,7 @@
 /** The real files behind the hosts that are offered. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { expandGlob } from './include-glob.ts';
 import { type OfferedHost, offeredHosts } from './offered.ts';
 
 /** Longer files are no configuration a person wrote, and others (a pipe, a device) may never end. */
@@ -32,41 +33,10 @@ function readText(path: string): string | null {
   }
 }
 
-/** Paths that match an absolute pattern, as glob(7) without its classes: `*`, `?` and brackets within one name. */
 function matching(pattern: string): readonly string[] {
-  let paths = ['/'];
-  for (const part of pattern.split('/').filter((name) => name !== '')) {
-    paths = paths.flatMap((folder) => (/[*?[]/u.test(part) ? entries(folder, part) : [join(folder, part)]));
-    paths = paths.slice(0, MOST_MATCHES);
-  }
-  return paths;
-}
-
-function entries(folder: string, part: string): readonly string[] {
-  const pattern = namePattern(part);
   try {
-    // A leading dot is matched by a dot alone.
-    const names = readdirSync(folder).filter(
-      (name) => pattern.test(name) && !(name.startsWith('.') && part[0] !== '.'),
-    );
-    return names.sort().map((name) => join(folder, name));
+    return expandGlob(pattern).slice(0, MOST_MATCHES);
   } catch {
-    return []; // no folder
-  }
-}
-
-function namePattern(part: string): RegExp {
-  const source = part.replace(/\[!?[^\]]+\]|[*?]|[\\^$.|+(){}[\]]/gu, (found) => {
-    if (found === '*') return '.*';
-    if (found === '?') return '.';
-    if (found.length === 1) return `\\${found}`;
-    const negated = found.startsWith('[!');
-    const inside = found.slice(negated ? 2 : 1, -1).replace(/[\\^\]]/gu, '\\$&');
-    return `[${negated ? '^' : ''}${inside}]`;
-  });
-  try {
-    return new RegExp(`^${source}$`, 'su');
-  } catch {
-    return /^$/u; // brackets that make no range match nothing
+    return []; // brackets that make no range match nothing
   }
 }

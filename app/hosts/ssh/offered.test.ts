@@ -94,7 +94,7 @@ test('on disk: included by pattern, hidden and unreadable files left out', () =>
   const ssh = join(home, '.ssh');
   mkdirSync(join(ssh, 'conf.d', 'sub'), { recursive: true });
   const write = (name: string, text: string): void => writeFileSync(join(ssh, name), text);
-  write('config', 'Include conf.d/*.conf ~/.ssh/conf.d/[x-z]?st /no/such/folder/*\nInclude conf.d/sub\n');
+  write('config', 'Include conf.d/*.conf ~/.ssh/conf.d/[x-z]?st /no/such/folder/* conf.d/[z-a]*\nInclude conf.d/sub\n');
   write('conf.d/b.conf', 'Host b\n');
   write('conf.d/a.conf', 'Host a\n');
   write('conf.d/.hidden.conf', 'Host hidden\n');

@@ -1,14 +1,12 @@
 /** Wires the hosts that are reached over SSH: the person's own ssh, its questions, and what it knows of hosts. */
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Paths } from '../../config/paths.ts';
 import type { Host } from '../../hosts/host.ts';
 import { loadLibc } from '../../hosts/local/libc.ts';
 import { startAskpass } from '../../hosts/ssh/askpass/server.ts';
-import { expandGlob } from '../../hosts/ssh/include-glob.ts';
 import type { Link } from '../../hosts/ssh/link.ts';
-import { offeredHosts } from '../../hosts/ssh/offered.ts';
+import { hostsOnDisk } from '../../hosts/ssh/offered-files.ts';
 import { Transport } from '../../hosts/ssh/transport.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { Offered } from '../../roll/schema.ts';
@@ -100,22 +98,6 @@ function unpacked(out: string): string {
 
 function offeredHere(env: OpenHosts['env'], sshConfig: string | null): readonly Offered[] {
   const home = env['HOME'] !== undefined && isAbsolute(env['HOME']) ? env['HOME'] : homedir();
-  const found = offeredHosts({
-    home,
-    configFile: sshConfig ?? join(home, '.ssh', 'config'),
-    // Another configuration brings hosts of its own; the person's known ones are none of its business.
-    knownHostsFiles: sshConfig === null ? [join(home, '.ssh', 'known_hosts')] : [],
-    readFile: readText,
-    glob: expandGlob,
-  });
+  const found = hostsOnDisk(home, sshConfig);
   return found.map(({ alias, from }) => ({ alias, from: from === 'config' ? 'config' : 'known-hosts' }));
-}
-
-function readText(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    // Absent, a folder, or not for us to read: then it offers nothing.
-    return null;
-  }
 }
