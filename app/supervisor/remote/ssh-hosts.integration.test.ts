@@ -1,7 +1,11 @@
 /** Hosts over real sshds, each a machine of its own, through the whole core: connect, start, use, lose, stop, let go. */
-import { mkdirSync, readdirSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { PYTHON, SPAWN_AT, until } from '../../hosts/local/testing/processes.ts';
+import { WITNESS } from '../../hosts/local/testing/strangers.ts';
 import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../../hosts/ssh/testing/sshd.ts';
 import type { HostEntry, Roll, Server } from '../../roll/schema.ts';
 import { readAudit } from '../audit.ts';
@@ -9,10 +13,12 @@ import { installFake } from '../fake-opencode.testing.ts';
 import { openWorld, type World } from '../world.testing.ts';
 
 const trouble = sshdTrouble();
+const run = promisify(execFile);
 
 let box: TestSshd;
 let world: World;
 let project: string;
+let config: string;
 
 const hostOf = (roll: Roll, name: string): HostEntry | undefined => roll.hosts.find((host) => host.name === name);
 const on = (roll: Roll, name: string): Server[] => roll.servers.filter(({ host }) => host === name);
@@ -23,10 +29,11 @@ async function open(aliases: Readonly<Record<string, readonly [TestSshd, ...stri
   const hosts = Object.fromEntries(
     Object.keys(aliases).map((name) => [name, { start: { opencode: { path, env: { FAKE: '{}' } } } }]),
   );
+  config = sshConfig(aliases);
   world = await openWorld({
     mode,
     config: { leak: { graceSeconds: 0 }, look: { intervalSeconds: 1 }, hosts },
-    env: { ROLLCALL_SSH_CONFIG: sshConfig(aliases) },
+    env: { ROLLCALL_SSH_CONFIG: config },
   });
 }
 
@@ -41,6 +48,44 @@ async function start(host: string): Promise<{ id: string; pid: number; url: stri
   );
   if (!result.ok || result.server === null) throw new Error(JSON.stringify(result));
   return result.server;
+}
+
+/** Runs a command there as a person would. */
+async function sshIn(alias: string, command: string, input = ''): Promise<string> {
+  const running = run('/usr/bin/ssh', ['-F', config, '--', alias, command]);
+  running.child.stdin?.end(input);
+  return (await running).stdout;
+}
+
+/** A witness that takes the number of a process of the box, or has a thread of that number; it writes each signal down. */
+const REPLACE = `
+import sys, threading, time
+WITNESS = ${JSON.stringify(WITNESS)}
+pid, way, log = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+os.kill(pid, signal.SIGKILL)
+while os.path.exists(f'/proc/{pid}'): time.sleep(0.01)
+time.sleep(0.05)
+if way == 'process':
+    spawn_at(pid, [sys.executable, '-c', WITNESS, log])
+elif os.fork() == 0:
+    os.setsid()
+    null = os.open('/dev/null', os.O_RDWR)
+    for fd in (0, 1, 2): os.dup2(null, fd)
+    for attempt in range(500):
+        with open('/proc/sys/kernel/ns_last_pid', 'w') as last: last.write(str(pid - 1))
+        thread = threading.Thread(target=time.sleep, args=(600,), daemon=True)
+        thread.start()
+        if thread.native_id == pid: break
+    exec(WITNESS.replace('sys.argv[1]', 'log'))
+`;
+
+/** Kills a server of the box without any ado and puts a stranger, or a stranger's thread, onto its number. */
+async function replace(pid: number, way: 'process' | 'thread'): Promise<() => string[]> {
+  const log = join(box.folder, `signals-${pid}-${way}`);
+  writeFileSync(log, '');
+  await sshIn('box', `${PYTHON} - ${pid} ${way} ${log}`, `${SPAWN_AT}${REPLACE}`);
+  await until('the stranger is there', () => readFileSync(log, 'utf8').startsWith('ready'));
+  return () => readFileSync(log, 'utf8').split('\n').slice(1, -1);
 }
 
 async function answers(url: string | null): Promise<boolean> {
@@ -150,4 +195,61 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
     expect(supervisedOn(world.core.roll, 'box')).toMatchObject([{ id: server.id, pid: server.pid }]);
     await world.core.run({ command: 'stop', server: server.id, force: false }, 'window');
   }, 60_000);
+
+  test('a leaked server there is in no other roll, and one click reaps it along with those here', async () => {
+    await open({ box: [box] });
+    const path = join(project, 'opencode');
+    // Started by somebody's command over ssh, detached, and its shell is gone.
+    await sshIn('box', `cd ${project} && setsid ${path} serve --port 0 >/dev/null 2>&1 </dev/null & sleep 1`);
+    await connect('box');
+    const roll = await world.until(
+      'it is leaked',
+      (now) => on(now, 'box').some(({ standing }) => standing === 'leaked'),
+      30_000,
+    );
+    const [leaked] = on(roll, 'box');
+    expect(leaked?.reasons.join('; ')).toMatch(/whoever started it has exited/u);
+    expect(leaked?.checks.every(({ result }) => result === 'holds')).toBe(true);
+    const plan = await world.core.plan([leaked?.id ?? '']);
+    expect(plan.rows).toMatchObject([{ id: leaked?.id, host: 'box', needsForce: false }]);
+    const result = await world.core.run(
+      { command: 'reap', targets: [leaked?.id ?? ''], confirmed: true, force: false },
+      'window',
+    );
+    expect(result).toMatchObject({ ok: true, results: [{ outcome: 'gone', id: leaked?.id }] });
+    expect(on(world.core.roll, 'box')).toEqual([]);
+    const lines = readAudit(world.paths.auditFile).filter(({ event }) => event === 'signal-intent');
+    expect(lines.map(({ host, pid }) => [host, pid])).toContainEqual(['box', leaked?.pid]);
+    expect(new Set(lines.map(({ host }) => host))).toEqual(new Set(['box']));
+  }, 60_000);
+
+  test('a recorded PID that is a stranger’s, or a thread of one: nobody is signalled, and a start is as fast as any', async () => {
+    await open({ box: [box] });
+    await connect('box');
+    const first = await start('box');
+    const times = { fresh: [] as number[], stale: [] as number[] };
+    // What one costs with no record at all.
+    await world.core.run({ command: 'stop', server: first.id, force: false }, 'window');
+    for (const way of ['process', 'thread'] as const) {
+      let began = performance.now();
+      const server = await start('box');
+      times.fresh.push(performance.now() - began);
+      const felt = await replace(server.pid, way);
+      began = performance.now();
+      const again = await start('box');
+      times.stale.push(performance.now() - began);
+      expect(again.id).not.toBe(server.id);
+      expect(felt()).toEqual([]);
+      const told =
+        readAudit(world.paths.auditFile)
+          .filter(({ event }) => event === 'set-aside')
+          .at(-1)?.text ?? '';
+      expect(told).toMatch(way === 'thread' ? /which is now a thread of/u : /which is now/u);
+      expect(told).toContain('Nothing was signalled');
+      await world.core.run({ command: 'stop', server: again.id, force: false }, 'window');
+      expect(felt()).toEqual([]);
+    }
+    // No blind wait anywhere: such waits are counted in tens of seconds.
+    expect(Math.max(...times.stale)).toBeLessThan(Math.max(...times.fresh) + 3000);
+  }, 90_000);
 });
