@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ensureRuntimeFolder } from '../../config/folders.ts';
+import type { SshStep } from './contract.ts';
 import { type JumpConfig, withoutForeignMasters } from './jump.ts';
 import { Master } from './master.ts';
 import type { MasterOptions } from './master-options.ts';
@@ -18,6 +19,9 @@ export interface AttemptOptions {
   readonly turns: Turns;
 }
 
+/** A machine that has not answered by then is unreachable rather than busy; the others need not wait for it. */
+const SILENT_MS = 2000;
+
 let count = 0;
 
 /**
@@ -33,6 +37,10 @@ export async function startMaster(options: AttemptOptions & Pick<MasterOptions, 
   count += 1;
   const socketPath = join(folder, `${prefix}m${count}`);
   let jump: JumpConfig | null = null;
+  let step: SshStep = 'name';
+  const silent = setTimeout(() => {
+    if (step === 'name' || step === 'port') endTurn();
+  }, SILENT_MS);
   try {
     // The end of a login session takes the runtime folder away.
     ensureRuntimeFolder(folder);
@@ -42,8 +50,11 @@ export async function startMaster(options: AttemptOptions & Pick<MasterOptions, 
       ssh: jump.ssh,
       socketPath,
       signal,
-      onProgress,
       onProcess,
+      onProgress: (progress) => {
+        step = progress.step;
+        onProgress(progress);
+      },
       onQuestion: (question) => {
         // A person takes their time, and nobody else has to wait for it.
         if (question !== null) endTurn();
@@ -51,6 +62,7 @@ export async function startMaster(options: AttemptOptions & Pick<MasterOptions, 
       },
     });
   } finally {
+    clearTimeout(silent);
     endTurn();
     // Read by now, or never.
     jump?.remove();

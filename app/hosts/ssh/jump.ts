@@ -1,5 +1,5 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { CONNECT_SECONDS } from './master-options.ts';
 import type { Resolved, SshProgram } from './resolve.ts';
@@ -21,8 +21,9 @@ export interface JumpConfig {
  */
 export function withoutForeignMasters(resolved: Resolved, ssh: SshProgram, mayAsk: boolean, path: string): JumpConfig {
   if (resolved.proxyJump === null) return { ssh, remove: () => undefined };
-  const usual = [join(homedir(), '.ssh', 'config'), ...(resolved.systemConfig === null ? [] : [resolved.systemConfig])];
-  const included = ssh.sshConfig === null ? usual.filter((file) => existsSync(file)) : [ssh.sshConfig];
+  // ssh takes the home of the account's entry, not HOME. A file that is missing includes nothing.
+  const usual = [join(userInfo().homedir, '.ssh', 'config'), resolved.systemConfig];
+  const included = ssh.sshConfig === null ? usual.filter((file) => file !== null) : [ssh.sshConfig];
   const lines = [
     'ControlMaster no',
     'ControlPath none',
