@@ -8,8 +8,10 @@ import { ControlUnavailable } from '../app/control/socket-path.ts';
 import { RollSender } from '../app/roll/change.ts';
 import type { Show } from '../app/roll/channels.ts';
 import type { Command } from '../app/roll/commands.ts';
+import { hostNamed } from '../app/roll/host-words.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import { serveScheme, WINDOW_URL } from './app-scheme.ts';
+import { AskedHosts } from './asked-hosts.ts';
 import type { Goodbyes } from './goodbyes.ts';
 import { comesFrom, registerRequests } from './ipc.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -75,6 +77,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   const show = (place: Show | null): void => {
     if (!life.leaving) window.show(place);
   };
+  const asked = new AskedHosts();
   const notifications = new Notifications(() => core.roll, show, parts.gatherMs);
   const tray = new TrayFace(join(parts.out, 'icons'), (act) => onTray(act));
 
@@ -83,11 +86,15 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     report(`${title} ${body}`.trim());
     notifications.show({ title, body, show: { view: 'servers', server, dialog: 'none', kind: null } });
   };
+  /** A host that was connected before and could not be brought back is news of its own. */
+  const toldAsLost = (command: Command): boolean =>
+    command.command === 'connect' && hostNamed(core.roll, command.host)?.lookedAt != null;
   const runFromTray = async (command: Command): Promise<void> => {
+    asked.noteCommand(command);
     try {
       const result = await core.run(command, 'tray');
       if (command.command === 'reap') notifications.show(reapNotice(result));
-      else if (!result.ok) complain(result.failure.message, result.failure.remedy);
+      else if (!result.ok && !toldAsLost(command)) complain(result.failure.message, result.failure.remedy);
     } catch (error) {
       complain(
         `${command.command} did not end in order.`,
@@ -146,7 +153,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   );
   // Without it commands look by themselves and cannot act; the app itself works all the same.
   const control = await serveControl({
-    core,
+    core: asked.over(core),
     socketPath: paths.controlSocket,
     version: parts.version,
     onShow: show,
@@ -156,10 +163,17 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     return null;
   });
 
+  /** A question that somebody waits for, or that nothing else could tell of, brings the window up. */
+  const askedFor = (): void => {
+    const wanted = asked.take(core.roll, !notifications.supported);
+    if (wanted === null || window.visible) return;
+    show({ view: 'servers', server: null, dialog: 'none', kind: null, host: wanted });
+  };
   const rollChanged = (): void => {
     tray.update(trayModel(core.roll));
     if (window.loaded) pushRoll();
-    notifications.rollChanged(core.roll);
+    askedFor();
+    notifications.rollChanged(core.roll, window.visible);
   };
   const unsubscribe = core.subscribe(rollChanged);
   const stopNetwork = watchNetwork(() => core.wake());
@@ -226,5 +240,6 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   tray.update(trayModel(core.roll));
   if (trayHost.present) setTray(true);
   if (!trayHost.present || parts.showWindow) window.show(null);
-  notifications.rollChanged(core.roll);
+  askedFor();
+  notifications.rollChanged(core.roll, window.visible);
 }

@@ -2,7 +2,8 @@
 import type { Show } from '../app/roll/channels.ts';
 import type { CommandResult } from '../app/roll/commands.ts';
 import { endedBy, endedCause, endedNext, endedTitle, isAwaited } from '../app/roll/ended-words.ts';
-import type { Alert, Ended, Roll, Server } from '../app/roll/schema.ts';
+import { failureTitle, hostTrouble, isLost, questionSentence } from '../app/roll/host-words.ts';
+import type { Alert, Ended, HostEntry, Question, Roll, Server } from '../app/roll/schema.ts';
 import { capitalised, faultsOf, formatBytes, listed, memoryOf, plural, rowName } from '../app/roll/words.ts';
 
 /** News within this time becomes one notification, in milliseconds. */
@@ -86,6 +87,54 @@ function faultNotice(faults: readonly Alert[], roll: Roll): Notice | null {
   };
 }
 
+/** From this attempt on a host that was lost is worth telling: most come back at once. */
+const TOLD_ATTEMPT = 4;
+
+/** A host that was connected and is gone: attempts to bring it back fail, or another one makes no sense. */
+function isGone(host: HostEntry): boolean {
+  if (host.ssh === null || host.lookedAt === null) return false;
+  return (isLost(host) && host.ssh.attempt >= TOLD_ATTEMPT) || (host.state === 'failed' && host.ssh.failure !== null);
+}
+
+function lostNotice(hosts: readonly HostEntry[], roll: Roll): Notice | null {
+  const only = hosts[0];
+  if (only === undefined) return null;
+  if (hosts.length > 1) {
+    return {
+      title: `${plural(hosts.length, 'host')} do not answer`,
+      body: `${listed(hosts.map(({ name }) => name))}. Their servers keep running.`,
+      show: at({}),
+    };
+  }
+  const { name } = only;
+  const failed = only.state === 'failed';
+  const trouble = hostTrouble(
+    { ...only, ssh: only.ssh === null ? null : { ...only.ssh, retryAt: null } },
+    Date.parse(roll.takenAt),
+  );
+  return {
+    title: failed ? failureTitle(only) : `${name} does not answer`,
+    body: failed
+      ? (only.ssh?.failure?.message ?? trouble?.detail ?? '')
+      : `Rollcall goes on trying. ${only.ssh?.failure?.message ?? ''} Its servers keep running.`.replace('  ', ' '),
+    show: failed ? at({ host: name, dialog: 'host-steps' }) : at({ host: name }),
+  };
+}
+
+function questionNotice(questions: readonly Question[]): Notice | null {
+  const only = questions[0];
+  if (only === undefined) return null;
+  return {
+    title:
+      questions.length === 1 ? questionSentence(only) : `${plural(questions.length, 'question')} of ssh wait for you`,
+    body:
+      questions.length === 1
+        ? 'Click to answer in the window.'
+        : `${listed([...new Set(questions.map(({ host }) => host))])} ask. Click to answer in the window.`,
+    show: at({ host: only.host }),
+  };
+}
+
 /** Faults to be told: not that a person's own wish to start one again failed, which they were answered. */
 function toldFaults(roll: Roll): readonly Alert[] {
   return faultsOf(roll).filter((alert) => endedBy(roll, alert.ended)?.attempt !== 0);
@@ -100,25 +149,45 @@ function isNews({ state, attempt, retryAt }: Ended): boolean {
 export class NoticeDesk {
   readonly #told = new Set<string>();
   readonly #waiting = new Set<string>();
+  /** Questions that came while no window could show them. */
+  readonly #asked = new Set<string>();
   /** What ended and waits to be told, as it was then: it may run again before that. */
   readonly #ended = new Map<string, Ended>();
 
-  /** True when the roll has something new that waits to be told. */
-  take(roll: Roll): boolean {
+  /**
+   * True when the roll has something new that waits to be told.
+   *
+   * @param seen a window shows the roll, where questions open by themselves
+   */
+  take(roll: Roll, seen = false): boolean {
+    this.#forgetReturned(roll);
+    for (const { id } of roll.questions) {
+      if (seen) this.#told.add(`question ${id}`);
+      else if (!this.#told.has(`question ${id}`)) this.#asked.add(id);
+    }
+    if (seen) this.#asked.clear();
     const keys = [
       ...roll.servers.filter((server) => server.standing === 'leaked').map((server) => `leak ${server.id}`),
       ...toldFaults(roll).map((alert) => `fault ${alert.id}`),
+      ...roll.hosts.filter(isGone).map((host) => `host ${host.id}`),
     ];
     for (const key of keys) if (!this.#told.has(key)) this.#waiting.add(key);
     for (const ended of roll.ended) {
       if (isNews(ended) && !this.#told.has(`ended ${ended.nonce}`)) this.#ended.set(ended.nonce, ended);
     }
-    return this.#waiting.size + this.#ended.size > 0;
+    return this.#waiting.size + this.#ended.size + this.#asked.size > 0;
   }
 
-  /** A server ended, which somebody may be at work on: that is told soon. */
+  /** A server ended, which somebody may be at work on, or a question runs out of time: that is told soon. */
   get urgent(): boolean {
-    return this.#ended.size > 0;
+    return this.#ended.size + this.#asked.size > 0;
+  }
+
+  /** A host that is connected again can be lost anew; one that the person left was not lost. */
+  #forgetReturned(roll: Roll): void {
+    for (const host of roll.hosts) {
+      if (host.state === 'connected' || host.state === 'disconnected') this.#told.delete(`host ${host.id}`);
+    }
   }
 
   /** Takes what waits as one notification; null when all of it has passed meanwhile. A server that ended has, also if it runs again. */
@@ -130,13 +199,24 @@ export class NoticeDesk {
     const given = new Set(faults.map(({ ended }) => ended));
     const ended = [...this.#ended.values()].filter((each) => !given.has(each.nonce) && nextWords(each, roll) !== null);
     for (const nonce of this.#ended.keys()) this.#told.add(`ended ${nonce}`);
+    const hosts = roll.hosts.filter((host) => isGone(host) && this.#waiting.has(`host ${host.id}`));
+    const questions = roll.questions.filter(({ id }) => this.#asked.has(id));
     this.#waiting.clear();
     this.#ended.clear();
+    this.#asked.clear();
+    for (const host of hosts) this.#told.add(`host ${host.id}`);
+    for (const { id } of questions) this.#told.add(`question ${id}`);
     for (const server of leaks) this.#told.add(`leak ${server.id}`);
     for (const alert of faults) this.#told.add(`fault ${alert.id}`);
-    const notices = [faultNotice(faults, roll), endedNotice(ended, roll), leakNotice(leaks)].filter(
-      (notice) => notice !== null,
-    );
+    // The supervisor may tell of the same host as a fault.
+    const others = faults.filter(({ title }) => !hosts.some(({ name }) => title.startsWith(`${name} `)));
+    const notices = [
+      questionNotice(questions),
+      faultNotice(others, roll),
+      lostNotice(hosts, roll),
+      endedNotice(ended, roll),
+      leakNotice(leaks),
+    ].filter((notice) => notice !== null);
     const [first] = notices;
     if (first === undefined || notices.length === 1) return first ?? null;
     return {

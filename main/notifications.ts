@@ -26,9 +26,9 @@ export class Notifications {
     this.#gatherMs = gatherMs;
   }
 
-  /** Takes in a new roll. */
-  rollChanged(roll: Roll): void {
-    if (!this.#desk.take(roll)) return;
+  /** Takes in a new roll. @param seen a window shows it, where questions open by themselves */
+  rollChanged(roll: Roll, seen: boolean): void {
+    if (!this.#desk.take(roll, seen)) return;
     const now = performance.now();
     const soon = this.#desk.urgent && now - this.#toldAt >= this.#gatherMs;
     this.#tellAt(now + (soon ? Math.min(PROMPT_MS, this.#gatherMs) : this.#gatherMs));
@@ -49,8 +49,13 @@ export class Notifications {
     }, due - performance.now());
   }
 
+  /** Whether this desktop shows any at all. */
+  get supported(): boolean {
+    return Notification.isSupported();
+  }
+
   show(notice: Notice): void {
-    if (!Notification.isSupported()) return;
+    if (!this.supported) return;
     const { button } = notice;
     const shown = new Notification({
       title: notice.title,

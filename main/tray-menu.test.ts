@@ -122,7 +122,7 @@ describe('fine', () => {
       'build-01, 3 servers ▸',
       'gpu-rack, 2 servers ▸',
       'studio-mac, 3 servers ▸',
-      'pi-lab, not connected (disabled)',
+      'pi-lab, not connected ▸',
       '─',
       'Start server ▸',
       'Stop 2 local servers…',
@@ -165,7 +165,7 @@ describe('leaks', () => {
       'build-01, 4 servers, 1 leaked ▸',
       'gpu-rack, 2 servers ▸',
       'studio-mac, 3 servers ▸',
-      'pi-lab, not connected (disabled)',
+      'pi-lab, not connected ▸',
       '─',
       'Start server ▸',
       'Stop 2 local servers…',
@@ -264,6 +264,7 @@ describe('fault', () => {
     ]);
     expect(drawn(inside(withSilence(), '▲ studio-mac, no answer'))).toEqual([
       'Try now',
+      'Stop trying',
       '─',
       `as of ${time}: 3 servers (disabled)`,
     ]);
@@ -272,7 +273,7 @@ describe('fault', () => {
   test('a first reconnection attempt is no fault', () => {
     const one = roll({ hosts: [host('local'), host('studio-mac', { state: 'reconnecting' })] });
     expect(trayModel(one).state).toBe('fine');
-    expect(top(one)).toContain('studio-mac, reconnecting (disabled)');
+    expect(top(one)).toContain('studio-mac, reconnecting ▸');
   });
 
   test('a look that failed is a fault of its host, whose rows are as of the last one that did not', () => {

@@ -1,6 +1,6 @@
 /** What the tray shows for a roll. Pure: the same roll gives the same model. */
 import { endedBy } from '../app/roll/ended-words.ts';
-import type { Alert, HostEntry, Roll } from '../app/roll/schema.ts';
+import type { Alert, Roll } from '../app/roll/schema.ts';
 import {
   faultsOf,
   formatBytes,
@@ -13,28 +13,9 @@ import {
   withoutHost,
 } from '../app/roll/words.ts';
 import { LOCAL, quitLabel } from './quit-words.ts';
-import { SEPARATOR, showing, type TrayAct, type TrayItem, type TrayModel, type TrayState } from './tray-model.ts';
-import { hostIsFaulty, hostItem, minuteTime } from './tray-rows.ts';
+import { type Fault, hostFaults, hostItem } from './tray-hosts.ts';
+import { SEPARATOR, showing, type TrayItem, type TrayModel, type TrayState } from './tray-model.ts';
 import { firstThatFits, menuLabel } from './tray-text.ts';
-
-/** One thing that needs the person: the menu's first line and the action that fits it. */
-interface Fault {
-  readonly line: string;
-  readonly label: string;
-  readonly on: TrayAct;
-}
-
-function hostFault(host: HostEntry): Fault {
-  const silent = host.state === 'reconnecting' && host.lookedAt !== null;
-  return {
-    line:
-      silent && host.lookedAt !== null
-        ? `${host.name} has not answered since ${minuteTime(host.lookedAt)}`
-        : `${host.name}: ${host.detail ?? 'it cannot be looked at'}`,
-    label: `Try ${host.name} now`,
-    on: { act: 'run', command: { command: 'look' } },
-  };
-}
 
 function alertFault(roll: Roll, alert: Alert): Fault {
   const ended = endedBy(roll, alert.ended);
@@ -61,9 +42,9 @@ function alertFault(roll: Roll, alert: Alert): Fault {
 
 /** Faults of hosts and of everything else, hosts first and each once. */
 function allFaults(roll: Roll): readonly Fault[] {
-  const silent = roll.hosts.filter((host) => hostIsFaulty(host, roll.takenAt));
-  const told = faultsOf(roll).filter((alert) => !silent.some((host) => alert.title.startsWith(`${host.name} `)));
-  return [...silent.map(hostFault), ...told.map((alert) => alertFault(roll, alert))];
+  const hosts = hostFaults(roll);
+  const told = faultsOf(roll).filter((alert) => !hosts.some(({ host }) => alert.title.startsWith(`${host} `)));
+  return [...hosts, ...told.map((alert) => alertFault(roll, alert))];
 }
 
 /** The one action for what is leaked, and the way to see it first. */

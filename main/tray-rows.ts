@@ -1,24 +1,12 @@
-/** The part of the tray menu that lists hosts and their servers. */
+/** The part of the tray menu that lists the servers of a host. */
 import { isAwaited, startAgainLabel } from '../app/roll/ended-words.ts';
-import type { Ended, HostEntry, Roll, Server } from '../app/roll/schema.ts';
-import {
-  byTrouble,
-  formatBytes,
-  hostHeadline,
-  pathTail,
-  plural,
-  serverLabel,
-  standingSign,
-  withoutHost,
-} from '../app/roll/words.ts';
+import type { Ended, Roll, Server } from '../app/roll/schema.ts';
+import { byTrouble, formatBytes, pathTail, serverLabel, standingSign, withoutHost } from '../app/roll/words.ts';
 import { SEPARATOR, showing, type TrayItem } from './tray-model.ts';
 import { menuLabel } from './tray-text.ts';
 
 /** A submenu that would list more servers than this ends with one item that shows all. */
 export const LISTED_LIMIT = 12;
-
-/** How long a host may stay silent before that is a fault, in milliseconds. */
-export const SILENCE_LIMIT_MS = 60_000;
 
 const ACTING: Readonly<Record<Roll['tasks'][number]['act'], string>> = {
   start: 'starting…',
@@ -39,13 +27,6 @@ export function underWay(roll: Pick<Roll, 'tasks'>, id: string): string | null {
 export function minuteTime(iso: string): string {
   const at = new Date(iso);
   return `${String(at.getHours()).padStart(2, '0')}:${String(at.getMinutes()).padStart(2, '0')}`;
-}
-
-/** The host stays silent and Rollcall cannot do its work there without the person. */
-export function hostIsFaulty(host: HostEntry, takenAt: string): boolean {
-  if (host.state === 'failed') return true;
-  if (host.state !== 'reconnecting' || host.lookedAt === null) return false;
-  return Date.parse(takenAt) - Date.parse(host.lookedAt) >= SILENCE_LIMIT_MS;
 }
 
 /** What a row says after its name: what is under way, else what matters for its standing. */
@@ -153,45 +134,10 @@ function endedItem(ended: Ended): TrayItem {
   return { type: 'menu', label: menuLabel(`${sign} ${withoutHost(label)}, ${endedRemark(ended)}`), items };
 }
 
-function hostLabel(roll: Roll, host: HostEntry): string {
-  if (hostIsFaulty(host, roll.takenAt)) {
-    return `▲ ${host.name}, ${host.state === 'failed' ? 'failed' : 'no answer'}`;
-  }
-  switch (host.state) {
-    case 'connected': {
-      const ended = roll.ended.filter((each) => each.host === host.name).length;
-      const all = roll.servers.some((server) => server.host === host.name)
-        ? hostHeadline(roll, host.name)
-        : `${host.name}, no servers`;
-      return ended === 0 ? all : `${all}, ${ended} ended`;
-    }
-    case 'disconnected':
-      return `${host.name}, not connected`;
-    case 'unsupported':
-      return `${host.name}, not supported`;
-    default:
-      return `${host.name}, ${host.state}`;
-  }
-}
-
-/** The submenu of one host: what ended, then its servers, leaked first, then by memory. */
-export function hostItem(roll: Roll, host: HostEntry): TrayItem {
-  const label = menuLabel(hostLabel(roll, host));
-  const servers = roll.servers.filter((server) => server.host === host.name).sort(byTrouble);
-  if (hostIsFaulty(host, roll.takenAt)) {
-    const items: TrayItem[] = [
-      { type: 'act', label: 'Try now', enabled: true, on: { act: 'run', command: { command: 'look' } } },
-    ];
-    if (host.lookedAt !== null) {
-      items.push(SEPARATOR, {
-        type: 'text',
-        label: menuLabel(`as of ${minuteTime(host.lookedAt)}: ${plural(servers.length, 'server')}`),
-      });
-    }
-    return { type: 'menu', label, items };
-  }
-  const ended = roll.ended.filter((each) => each.host === host.name);
-  if (servers.length + ended.length === 0) return { type: 'text', label };
+/** The rows of one host's submenu: what ended, then its servers, leaked first, then by memory. */
+export function hostRows(roll: Roll, host: string): readonly TrayItem[] {
+  const servers = roll.servers.filter((server) => server.host === host).sort(byTrouble);
+  const ended = roll.ended.filter((each) => each.host === host);
   const shown = servers.length > LISTED_LIMIT ? servers.slice(0, LISTED_LIMIT) : servers;
   const lines = serverLines(roll, shown);
   const items: TrayItem[] = [
@@ -206,7 +152,7 @@ export function hostItem(roll: Roll, host: HostEntry): TrayItem {
     ),
   ];
   if (shown.length < servers.length) {
-    items.push({ type: 'act', label: `Show all ${servers.length}…`, enabled: true, on: showing({}) });
+    items.push({ type: 'act', label: `Show all ${servers.length}…`, enabled: true, on: showing({ host }) });
   }
-  return { type: 'menu', label, items };
+  return items;
 }

@@ -47,6 +47,12 @@ export class RollWindow {
     return this.#window !== null && this.#loaded;
   }
 
+  /** A person can see it, unless another window is in front. */
+  get visible(): boolean {
+    const window = this.#window;
+    return window?.isVisible() === true && !window.isMinimized();
+  }
+
   /** The frame whose requests are answered. */
   get mainFrame(): WebFrameMain | null {
     return this.#window?.webContents.mainFrame ?? null;

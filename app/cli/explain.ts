@@ -1,19 +1,32 @@
 import { lifeWords } from '../roll/ended-words.ts';
+import { THIS_MACHINE } from '../roll/host-words.ts';
 import type { Check, Leftover, ProcessRow, RecordEntry, Roll, Server } from '../roll/schema.ts';
 import { clockTime, formatBytes, leftoverName, rowName, standingSign } from '../roll/words.ts';
 import { DONE, FAILED, type Verb } from './io.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget, type Target } from './targets.ts';
+import { hostFlag, reach, rowHost } from './where.ts';
 
 const SIGNS: Readonly<Record<Check['result'], string>> = { holds: '✓', 'does-not-hold': '✗', 'could-not-run': '?' };
 
 export const explain: Verb = async ({ io, open }, args) => {
   const word = args.positionals[0] ?? '';
   checkTarget(word);
+  const host = hostFlag(args);
   const handle = await open('read');
   try {
-    const target = await findTarget(handle.core, word);
-    const records = recordsOf(handle.core.roll, target.pid);
+    const trouble = await reach(handle.core, host);
+    if (trouble !== null) {
+      io.say(trouble);
+      if (args.has('json'))
+        await io.out(`${JSON.stringify({ server: null, leftover: null, text: trouble, records: [] }, null, 2)}\n`);
+      return FAILED;
+    }
+    const target = await findTarget(handle.core, word, host);
+    const { roll } = handle.core;
+    const place =
+      target.found === 'server' ? target.server.host : target.found === 'leftover' ? target.leftover.host : null;
+    const records = recordsOf(roll, target.pid, place ?? rowHost(roll, host ?? THIS_MACHINE));
     if (args.has('json')) await io.out(`${JSON.stringify(explanationJson(target, records), null, 2)}\n`);
     else await io.out(`${explanationLines(target, records, Date.now()).map(printable).join('\n')}\n`);
     return target.found === 'nothing' ? FAILED : DONE;
@@ -22,9 +35,9 @@ export const explain: Verb = async ({ io, open }, args) => {
   }
 };
 
-/** Stale records that name this PID: the reason why somebody may ask for it. */
-function recordsOf(roll: Roll, pid: number): RecordEntry[] {
-  return roll.records.filter((record) => record.pid === pid && pid > 0);
+/** Stale records of that host that name this PID: the reason why somebody may ask for it. */
+function recordsOf(roll: Roll, pid: number, host: string): RecordEntry[] {
+  return roll.records.filter((record) => record.pid === pid && pid > 0 && record.host === host);
 }
 
 function explanationJson(target: Target, records: readonly RecordEntry[]): object {

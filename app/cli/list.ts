@@ -1,32 +1,49 @@
-import { type Context, type CoreHandle, DONE, type Io, type Verb } from './io.ts';
+import { THIS_MACHINE } from '../roll/host-words.ts';
+import type { Roll } from '../roll/schema.ts';
+import { type Context, type CoreHandle, DONE, FAILED, type Io, type Verb } from './io.ts';
 import { listJson } from './list-json.ts';
 import { renderRoll, rollFingerprint } from './render-roll.ts';
+import { hostFlag, reach, rollOfHost } from './where.ts';
 
 const EVERY_MS = 2000;
 
 export const list: Verb = async (context, args) => {
   const json = args.has('json');
-  if (args.has('watch')) return watch(context, json);
+  const host = hostFlag(args);
+  if (args.has('watch')) return watch(context, json, host);
   const handle = await context.open('read');
   try {
     // The app's roll may be some seconds old; a core of our own has just looked.
-    if (handle.origin === 'app') await handle.core.run({ command: 'look' }, 'cli');
-    await context.io.out(text(handle, context.io, json, 0));
+    const trouble = await reach(handle.core, host);
+    if (handle.origin === 'app' && (host === null || host === THIS_MACHINE)) {
+      await handle.core.run({ command: 'look' }, 'cli');
+    }
+    if (trouble !== null) context.io.say(trouble);
+    await context.io.out(text(handle, context.io, { json, host, indent: 0 }));
+    return trouble === null ? DONE : FAILED;
   } finally {
     await handle.close();
   }
-  return DONE;
 };
 
-function text(handle: CoreHandle, io: Io, json: boolean, indent: number): string {
-  const { roll } = handle.core;
+interface TextOptions {
+  readonly json: boolean;
+  /** Only this one's rows; null for all. */
+  readonly host: string | null;
+  readonly indent: number;
+}
+
+function text(handle: CoreHandle, io: Io, { json, host, indent }: TextOptions): string {
+  const roll = shownRoll(handle, host);
   if (json) return `${JSON.stringify(listJson(roll), null, indent === 0 ? 2 : 0)}\n`;
   return renderRoll(roll, { width: io.columns(), colour: io.colour, home: io.home, now: Date.now() });
 }
 
 /** Until Ctrl-C or until nobody reads. On a terminal it redraws; elsewhere it prints when something changed. */
-async function watch({ io, open }: Context, json: boolean): Promise<typeof DONE> {
+async function watch({ io, open }: Context, json: boolean, host: string | null): Promise<typeof DONE> {
   let handle = await open('read');
+  const first = await reach(handle.core, host);
+  if (first !== null) io.say(first);
   let gone = followLoss(handle);
   let printed = '';
   if (io.outIsTerminal && !json) await io.out('\u001b[2J');
@@ -38,14 +55,16 @@ async function watch({ io, open }: Context, json: boolean): Promise<typeof DONE>
         handle = await open('read');
         gone = followLoss(handle);
       }
-      if (handle.origin === 'local') await handle.core.run({ command: 'look' }, 'cli');
+      if (handle.origin === 'local')
+        await handle.core.run({ command: 'look', ...(host === null ? {} : { host }) }, 'cli');
       if (io.outIsTerminal && !json) {
         // Home, then each line cleared to its end, then the rest below: no flicker of an empty screen.
-        const lines = text(handle, io, false, 0).replaceAll('\n', '\u001b[K\n');
+        const lines = text(handle, io, { json: false, host, indent: 0 }).replaceAll('\n', '\u001b[K\n');
         await io.out(`\u001b[H${lines}\u001b[J`);
       } else {
-        const now = rollFingerprint(handle.core.roll);
-        if (now !== printed) await io.out(`${printed === '' || json ? '' : '\n'}${text(handle, io, json, 1)}`);
+        const now = rollFingerprint(shownRoll(handle, host));
+        if (now !== printed)
+          await io.out(`${printed === '' || json ? '' : '\n'}${text(handle, io, { json, host, indent: 1 })}`);
         printed = now;
       }
       await pause(io.ended);
@@ -54,6 +73,11 @@ async function watch({ io, open }: Context, json: boolean): Promise<typeof DONE>
     await handle.close();
   }
   return DONE;
+}
+
+function shownRoll(handle: CoreHandle, host: string | null): Roll {
+  const { roll } = handle.core;
+  return host === null ? roll : rollOfHost(roll, host);
 }
 
 function followLoss(handle: CoreHandle): { current: boolean } {

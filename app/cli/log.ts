@@ -3,14 +3,21 @@ import { endedNamed } from './ended.ts';
 import { DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
+import { hostFlag, reach } from './where.ts';
 
 export const log: Verb = async ({ io, open }, args) => {
   const word = args.positionals[0] ?? '';
+  const host = hostFlag(args);
   const handle = await open('read');
   try {
+    const trouble = await reach(handle.core, host);
+    if (trouble !== null) {
+      io.say(trouble);
+      return FAILED;
+    }
     const [ended, another] = endedNamed(handle.core.roll.ended, word);
     if (ended === undefined) checkTarget(word);
-    const target = await findTarget(handle.core, word);
+    const target = await findTarget(handle.core, word, host);
     // A PID may happen to read like the start of a number.
     if (target.found !== 'server' && ended !== undefined && another === undefined) {
       return await print(io, await handle.core.readLog(ended.nonce), `${ended.label} has no log.`);

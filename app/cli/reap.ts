@@ -8,6 +8,7 @@ import { type Arguments, type CoreHandle, DONE, type ExitCode, FAILED, type Io, 
 import { planLines, planQuestion } from './render-plan.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
+import { hostFlag, reach, rowHost } from './where.ts';
 
 /** The most rows a command may name. */
 const AT_ONCE = 1000;
@@ -26,16 +27,24 @@ export const reap: Verb = async ({ io, open }, args) => {
   const dry = args.has('dry-run');
   const asks = !dry && !args.has('yes');
   // While a person thinks, nobody else must be kept from acting; so the question is asked without the lock.
+  const host = hostFlag(args);
   let handle = await open(dry || asks ? 'read' : 'act');
   try {
-    const proposal = await propose(handle.core, args);
+    const trouble = await reach(handle.core, host);
+    if (trouble !== null) return await report(io, args, [unreached(host ?? '', trouble)]);
+    const proposal = await propose(handle.core, args, host);
     if (dry) return await showPlan(io, args, proposal);
     const answer =
       proposal.rows.length === 0
         ? 'yes'
         : await confirm(io, args.has('yes'), planQuestion(proposal.plan, proposal.rows));
     if (answer !== 'yes') return await report(io, args, [...proposal.refused, ...declined(proposal.rows, answer)]);
-    if (asks && handle.origin === 'local' && proposal.rows.length > 0) handle = await reopen(handle, open);
+    if (asks && handle.origin === 'local' && proposal.rows.length > 0) {
+      handle = await reopen(handle, open);
+      // A core of one's own connects anew.
+      const lost = await reach(handle.core, host);
+      if (lost !== null) return await report(io, args, [...proposal.refused, unreached(host ?? '', lost)]);
+    }
     const results = await perform(io, handle.core, args, proposal.rows);
     return await report(io, args, [...proposal.refused, ...results]);
   } finally {
@@ -72,11 +81,16 @@ async function reopen(handle: CoreHandle, open: (mode: 'act') => Promise<CoreHan
   return next;
 }
 
-async function propose(core: Core, args: Arguments): Promise<Proposal> {
+/** Nothing was done on a host that could not be reached. */
+function unreached(host: string, trouble: string): ReapResult {
+  return refusal(null, 0, host, `Nothing was signalled. ${trouble}`);
+}
+
+async function propose(core: Core, args: Arguments, host: string | null): Promise<Proposal> {
   const refused: ReapResult[] = [];
   const ids = new Set<string>();
   for (const word of args.positionals) {
-    const target = await findTarget(core, word);
+    const target = await findTarget(core, word, host);
     if (target.found === 'nothing')
       refused.push(refusal(null, target.pid, target.target, `Nothing was signalled. ${target.text}`));
     else ids.add(target.id);
@@ -84,7 +98,8 @@ async function propose(core: Core, args: Arguments): Promise<Proposal> {
   if (!args.has('all') && ids.size === 0) {
     return { plan: { rows: [], freesBytes: 0, processes: 0, busy: 0 }, rows: [], refused };
   }
-  const plan = await core.plan(args.has('all') ? 'leaked' : [...ids]);
+  const whole = await core.plan(args.has('all') ? 'leaked' : [...ids]);
+  const plan = host === null ? whole : planOn(whole, rowHost(core.roll, host));
   const rows: PlanRow[] = [];
   for (const row of plan.rows) {
     if (row.refusal === null || (row.needsForce && args.has('force'))) rows.push(row);
@@ -100,6 +115,17 @@ async function propose(core: Core, args: Arguments): Promise<Proposal> {
     }
   }
   return { plan, rows, refused };
+}
+
+/** The part of a plan that is about one host. */
+function planOn(plan: Plan, host: string): Plan {
+  const rows = plan.rows.filter((row) => row.host === host);
+  return {
+    ...plan,
+    rows,
+    freesBytes: rows.reduce((sum, row) => sum + row.memoryBytes, 0),
+    processes: rows.reduce((sum, row) => sum + row.steps.length, 0),
+  };
 }
 
 function refusal(id: string | null, pid: number, label: string, message: string): ReapResult {

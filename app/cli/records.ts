@@ -1,11 +1,25 @@
+import { THIS_MACHINE } from '../roll/host-words.ts';
+import type { RecordEntry } from '../roll/schema.ts';
 import { shortenPath } from '../roll/words.ts';
-import { DONE, type Verb } from './io.ts';
+import { DONE, FAILED, type Verb } from './io.ts';
 import { printable } from './table.ts';
+import { hostFlag, reach, rollOfHost } from './where.ts';
+
+/** A path of another host is named with it, and has its own home folder. */
+function whereOf(record: RecordEntry, home: string): string {
+  return record.host === THIS_MACHINE ? shortenPath(record.path, home) : `${record.path} on ${record.host}`;
+}
 
 export const records: Verb = async ({ io, open }, args) => {
+  const host = hostFlag(args);
   const handle = await open('read');
   try {
-    const { roll } = handle.core;
+    const trouble = await reach(handle.core, host);
+    if (trouble !== null) {
+      io.say(trouble);
+      return FAILED;
+    }
+    const roll = host === null ? handle.core.roll : rollOfHost(handle.core.roll, host);
     if (args.has('json')) {
       await io.out(`${JSON.stringify({ version: 1, takenAt: roll.takenAt, records: roll.records }, null, 2)}\n`);
       return DONE;
@@ -16,7 +30,7 @@ export const records: Verb = async ({ io, open }, args) => {
         ? 'It can be moved aside with rollcall clear.'
         : (record.keptBecause ?? 'It is kept.');
       const lines = [
-        `${shortenPath(record.path, io.home)}  ${record.source}  ${record.verdict}`,
+        `${whereOf(record, io.home)}  ${record.source}  ${record.verdict}`,
         `  ${record.detail}`,
         `  ${next}`,
       ];

@@ -1,5 +1,6 @@
 /** The roll as text: grouped by host, trouble first, with the reasons of what is in trouble. Pure. */
 import { endedDetail, endedTitle, lifeWords } from '../roll/ended-words.ts';
+import { hostStatus, THIS_MACHINE } from '../roll/host-words.ts';
 import type { HostEntry, Leftover, Roll, Server } from '../roll/schema.ts';
 import {
   byTrouble,
@@ -18,6 +19,7 @@ import {
   standingWord,
 } from '../roll/words.ts';
 import { shortNonce } from './ended.ts';
+import { hostSentences } from './render-hosts.ts';
 import { type Column, cutEnd, cutPath, layOut, printable, type TableLayout, wrap } from './table.ts';
 
 export interface RenderOptions {
@@ -70,14 +72,12 @@ function hostLines(
   layout: TableLayout,
   options: RenderOptions,
 ): string[] {
-  const asOf = host.lookedAt === null ? 'not looked yet' : `as of ${clockTime(host.lookedAt, options.now)}`;
-  const state = host.state === 'connected' ? '' : `, ${host.state}`;
   const servers = roll.servers.filter((server) => server.host === host.name).sort(byTrouble);
   const leftovers = roll.leftovers.filter((leftover) => leftover.host === host.name);
   const none = servers.length + leftovers.length === 0;
-  const looked = none ? `, ${plural(host.counted, 'process', 'processes')} looked at` : '';
-  const lines = [printable(`${hostHeadline(roll, host.name)}${state}${looked}, ${asOf}`)];
-  for (const sentence of [host.detail, host.partial]) {
+  const lines = [printable(hostLine(host, roll, none, options.now))];
+  const said = host.ssh === null ? [host.detail] : hostSentences(host, options.now);
+  for (const sentence of [...said, host.partial]) {
     if (sentence !== null) lines.push(...wrap(printable(sentence), options.width));
   }
   if (none) return lines;
@@ -93,6 +93,18 @@ function hostLines(
     for (const reason of leftover.reasons) lines.push(...reasonLines(reason, options));
   }
   return lines;
+}
+
+/** A host with its totals, its state where it is not plain, and how fresh that is. */
+function hostLine(host: HostEntry, roll: Roll, none: boolean, now: number): string {
+  const { ssh, lookedAt } = host;
+  const status = hostStatus(host, now);
+  const plain = host.state === 'connected' && status === 'connected';
+  // Nothing is known of one that was never looked at; another has its servers where two are one machine.
+  if (ssh !== null && (lookedAt === null || ssh.sharedWith !== null)) return `${host.name}, ${status}`;
+  const asOf = lookedAt === null ? 'not looked yet' : `as of ${clockTime(lookedAt, now)}`;
+  const looked = none ? `, ${plural(host.counted, 'process', 'processes')} looked at` : '';
+  return `${hostHeadline(roll, host.name)}${plain ? '' : `, ${status}`}${looked}, ${asOf}`;
 }
 
 function serverCells(server: Server, options: RenderOptions): string[] {
@@ -170,7 +182,9 @@ function recordLines(roll: Roll, options: RenderOptions): string[] {
   if (roll.records.length === 0) return [];
   const lines = ['', roll.records.length === 1 ? '1 stale record' : `${roll.records.length} stale records`];
   for (const record of roll.records) {
-    lines.push(`  ${printable(shortenPath(record.path, options.home))}`, ...reasonLines(record.detail, options));
+    const place =
+      record.host === THIS_MACHINE ? shortenPath(record.path, options.home) : `${record.path} on ${record.host}`;
+    lines.push(`  ${printable(place)}`, ...reasonLines(record.detail, options));
   }
   return lines;
 }
@@ -193,7 +207,7 @@ function paint(line: string, standing: Server['standing'], options: RenderOption
 /** Changes exactly when something that matters changed: not with CPU, memory, ages or the time of the look. */
 export function rollFingerprint(roll: Roll): string {
   return JSON.stringify([
-    roll.hosts.map((host) => [host.id, host.state, host.detail]),
+    roll.hosts.map(({ id, state, detail, ssh }) => [id, state, detail, ssh?.attempt, ssh?.failure?.code]),
     roll.servers
       .map((server) => [
         server.id,

@@ -1,17 +1,22 @@
 import { resolve } from 'node:path';
+import { THIS_MACHINE } from '../roll/host-words.ts';
 import { shortenPath } from '../roll/words.ts';
 import { failureText } from './failure.ts';
-import { DONE, FAILED, type Verb } from './io.ts';
+import { DONE, FAILED, UsageError, type Verb } from './io.ts';
 import { printable } from './table.ts';
+import { hostFlag } from './where.ts';
 import { wholeNumber } from './whole-number.ts';
 
 export const start: Verb = async ({ io, open }, args) => {
   const kind = args.positionals[0] ?? '';
   const port = args.value('port');
   const forPid = args.value('for');
-  const directory = resolve(io.cwd, args.value('dir') ?? '.');
+  const host = hostFlag(args);
+  const there = host !== null && host !== THIS_MACHINE;
+  const directory = there ? folderThere(args.value('dir') ?? '~') : resolve(io.cwd, args.value('dir') ?? '.');
   const command = {
     command: 'start' as const,
+    ...(there ? { host } : {}),
     kind,
     directory,
     port: port === undefined ? null : wholeNumber(port, 'port', 1, 65_535),
@@ -21,7 +26,10 @@ export const start: Verb = async ({ io, open }, args) => {
   const json = args.has('json');
   const handle = await open('act');
   try {
-    if (!json) io.say(`Starting ${printable(kind)} in ${printable(shortenPath(directory, io.home))}.`);
+    if (!json)
+      io.say(
+        `Starting ${printable(kind)} in ${printable(there ? `${directory} on ${host}` : shortenPath(directory, io.home))}.`,
+      );
     // A start that is cut off would leave a server that no process looks after.
     io.listenForInterrupt();
     if (command.forPid !== null) await handle.watchOwners();
@@ -54,6 +62,12 @@ export const start: Verb = async ({ io, open }, args) => {
     await handle.close();
   }
 };
+
+/** A folder of another host: nothing there is relative to a folder of here. */
+function folderThere(text: string): string {
+  if (/^(?:\/|~(?:\/|$))/u.test(text)) return text;
+  throw new UsageError(`--dir ${text} will not do.`, 'A folder of another host begins with / or ~.');
+}
 
 function interrupted(signal: AbortSignal): Promise<'interrupted'> {
   return new Promise((done) => {

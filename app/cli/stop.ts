@@ -4,21 +4,25 @@ import { failureText } from './failure.ts';
 import { DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
+import { hostFlag, reach } from './where.ts';
 
 export const stop: Verb = async ({ io, open }, args) => {
   const word = args.positionals[0] ?? '';
   checkTarget(word);
   const json = args.has('json');
   const force = args.has('force');
+  const host = hostFlag(args);
   const handle = await open('act');
   try {
-    const target = await findTarget(handle.core, word);
+    const trouble = await reach(handle.core, host);
+    if (trouble !== null) return await refuse(io, json, `Nothing was stopped. ${trouble}`);
+    const target = await findTarget(handle.core, word, host);
     if (target.found === 'nothing') return await refuse(io, json, `Nothing was stopped. ${target.text}`);
     if (target.found === 'leftover') {
       return await refuse(
         io,
         json,
-        `${target.label} was not stopped: it is a leftover. Use rollcall reap ${target.pid}.`,
+        `${target.label} was not stopped: it is a leftover. Use rollcall reap ${target.pid}${host === null ? '' : ` --host ${host}`}.`,
       );
     }
     const permission = target.server.stop;

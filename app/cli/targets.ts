@@ -27,9 +27,13 @@ export function checkTarget(word: string): void {
   throw new UsageError(`${word} is neither a PID nor an id.`, 'rollcall list shows PIDs, list --json ids.');
 }
 
-/** Finds the row a word names, as the core sees it now. */
-export async function findTarget(core: Core, word: string): Promise<Target> {
-  const { server, leftover, text } = await core.explain(word);
+/**
+ * Finds the row a word names, as the core sees it now.
+ *
+ * @param host whose PID it is, this machine's where it is null; an id is one of any host
+ */
+export async function findTarget(core: Core, word: string, host: string | null): Promise<Target> {
+  const { server, leftover, text } = await core.explain(word, host);
   if (server !== null) return { found: 'server', server, id: server.id, pid: server.pid, label: rowName(server) };
   if (leftover !== null) {
     return { found: 'leftover', leftover, id: leftover.id, pid: leftover.pid, label: leftoverName(leftover) };

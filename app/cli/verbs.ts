@@ -19,15 +19,20 @@ export interface VerbEntry {
 
 const JSON_FLAG: Flag = { help: 'print JSON on standard output; messages go to standard error' };
 const YES_FLAG: Flag = { help: 'do not ask; needed where there is no terminal to ask on' };
+const HOST_FLAG: Flag = {
+  value: 'NAME',
+  help: 'on that host: its name in Rollcall or any ssh alias; it is connected to where it is not',
+};
 const TARGET = 'PID is a number; ID is the id that list --json and explain show, or at least 4 digits of its start.';
 const NONCE = 'NONCE is the number that list shows beside a server that ended, or at least 4 digits of its start.';
 
 export const VERBS: Readonly<Record<string, VerbEntry>> = {
   list: {
-    usage: 'list [--json] [--watch]',
+    usage: 'list [--watch] [--host NAME] [--json]',
     summary: 'show every server, leftover and stale record, and what ended unasked',
     more: ['◆ leaked  ◇ suspect  ● supervised  ◉ owned  ■ service  ○ detached'],
     flags: {
+      host: HOST_FLAG,
       json: JSON_FLAG,
       watch: { help: 'keep showing it until Ctrl-C; off a terminal only when something changed' },
     },
@@ -36,19 +41,20 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     load: async () => (await import('./list.ts')).list,
   },
   explain: {
-    usage: 'explain PID|ID [--json]',
+    usage: 'explain PID|ID [--host NAME] [--json]',
     summary: 'say why a server has its standing, or why a process is no server',
     more: [TARGET],
-    flags: { json: JSON_FLAG },
+    flags: { host: HOST_FLAG, json: JSON_FLAG },
     least: 1,
     most: 1,
     load: async () => (await import('./explain.ts')).explain,
   },
   start: {
-    usage: 'start KIND [--dir DIR] [--port PORT] [--for PID] [--keep-running] [--json]',
+    usage: 'start KIND [--dir DIR] [--port PORT] [--for PID] [--keep-running] [--host NAME] [--json]',
     summary: 'start a server and return once it is ready, with its id, PID and URL',
     more: ['KIND is opencode, t3, codex or a kind of the configuration file.'],
     flags: {
+      host: HOST_FLAG,
       dir: { value: 'DIR', help: 'folder it works in; the current one by default' },
       port: { value: 'PORT', help: 'port it listens on; by default it chooses' },
       for: { value: 'PID', help: 'stop it when this process goes away' },
@@ -60,10 +66,10 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     load: async () => (await import('./start.ts')).start,
   },
   stop: {
-    usage: 'stop PID|ID [--yes] [--force] [--json]',
+    usage: 'stop PID|ID [--yes] [--force] [--host NAME] [--json]',
     summary: 'stop a server that Rollcall supervises',
     more: [TARGET],
-    flags: { yes: YES_FLAG, force: { help: 'also when it is busy' }, json: JSON_FLAG },
+    flags: { host: HOST_FLAG, yes: YES_FLAG, force: { help: 'also when it is busy' }, json: JSON_FLAG },
     least: 1,
     most: 1,
     load: async () => (await import('./stop.ts')).stop,
@@ -87,7 +93,7 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     load: async () => (await import('./ended.ts')).forget,
   },
   reap: {
-    usage: 'reap PID|ID… | --all [--dry-run] [--yes] [--force] [--json]',
+    usage: 'reap PID|ID… | --all [--dry-run] [--yes] [--force] [--host NAME] [--json]',
     summary: 'end leaked servers with their children, and nothing else',
     more: [
       '--all takes what is leaked and leftovers whose server is gone. By PID or id also suspect and detached',
@@ -96,6 +102,7 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
       TARGET,
     ],
     flags: {
+      host: HOST_FLAG,
       all: { help: 'everything that is leaked now, and leftovers' },
       'dry-run': { help: 'show every process that would be signalled, and signal none' },
       yes: YES_FLAG,
@@ -107,31 +114,62 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     load: async () => (await import('./reap.ts')).reap,
   },
   log: {
-    usage: 'log PID|ID|NONCE',
+    usage: 'log PID|ID|NONCE [--host NAME]',
     summary: 'print the end of the log of a server that Rollcall started',
     more: [TARGET, NONCE],
-    flags: {},
+    flags: { host: HOST_FLAG },
     least: 1,
     most: 1,
     load: async () => (await import('./log.ts')).log,
   },
   records: {
-    usage: 'records [--json]',
+    usage: 'records [--host NAME] [--json]',
     summary: 'list records that do not verify, with the reason',
     more: ['Records that verify are the supervised servers of list.'],
-    flags: { json: JSON_FLAG },
+    flags: { host: HOST_FLAG, json: JSON_FLAG },
     least: 0,
     most: 0,
     load: async () => (await import('./records.ts')).records,
   },
   clear: {
-    usage: 'clear PATH [--json]',
+    usage: 'clear PATH [--host NAME] [--json]',
     summary: 'move a stale record aside, recoverably; nothing is signalled',
     more: ['PATH is the file as records shows it.'],
-    flags: { json: JSON_FLAG },
+    flags: { host: HOST_FLAG, json: JSON_FLAG },
     least: 1,
     most: 1,
     load: async () => (await import('./clear.ts')).clear,
+  },
+  hosts: {
+    usage: 'hosts [--json]',
+    summary: 'list the hosts: their state, where they lead, their servers, and why one failed',
+    more: [],
+    flags: { json: JSON_FLAG },
+    least: 0,
+    most: 0,
+    load: async () => (await import('./hosts.ts')).hosts,
+  },
+  connect: {
+    usage: 'connect NAME [--json]',
+    summary: 'connect to a host over ssh, or say which step failed',
+    more: ['NAME is a name of hosts or any ssh alias. The app keeps the connection; without it this is a test.'],
+    flags: { json: JSON_FLAG },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./hosts.ts')).connect,
+  },
+  disconnect: {
+    usage: 'disconnect NAME [--stop] [--yes] [--json]',
+    summary: 'disconnect a host; its servers go on unless --stop is given',
+    more: ['It is not connected again until somebody asks for it.'],
+    flags: {
+      stop: { help: 'stop the servers that Rollcall supervises there first; asks with what stops' },
+      yes: YES_FLAG,
+      json: JSON_FLAG,
+    },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./hosts.ts')).disconnect,
   },
   audit: {
     usage: 'audit [--limit N] [--json]',

@@ -12,11 +12,24 @@ export const showSchema = z.strictObject({
   view: z.enum(['servers', 'sessions', 'records', 'timeline', 'settings']),
   /** Row to select. */
   server: idSchema.nullable(),
-  dialog: z.enum(['none', 'plan-leaked', 'plan-server', 'start', 'stop-server', 'restart-server', 'stop-all', 'log']),
+  dialog: z.enum([
+    'none',
+    'plan-leaked',
+    'plan-server',
+    'start',
+    'stop-server',
+    'restart-server',
+    'stop-all',
+    'log',
+    'host-steps',
+    'disconnect-host',
+  ]),
   /** Kind chosen beforehand in the start dialog. */
   kind: z.string().nullable(),
   /** Nonce of the ended server whose alert, or whose log, is shown. */
   ended: z.uuid().exactOptional(),
+  /** Name of the host that is chosen, or that the dialog is about. */
+  host: z.string().exactOptional(),
 });
 export type Show = z.infer<typeof showSchema>;
 

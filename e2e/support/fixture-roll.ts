@@ -1,5 +1,5 @@
 /** Rolls for tests of the desktop alone, with the numbers of the look's own examples where they have any. */
-import type { Alert, Ended, Leftover, Roll, Server, Standing } from '../../app/roll/schema.ts';
+import type { Alert, Ended, Leftover, Question, Roll, Server, SshEntry, Standing } from '../../app/roll/schema.ts';
 
 const AT = '2026-11-30T08:00:00.000Z';
 
@@ -109,6 +109,36 @@ export function endedAlert({ nonce, label, state }: Ended): Alert {
   };
 }
 
+/** What is particular to a host over SSH. */
+export function ssh(alias: string, over: Partial<SshEntry> = {}): SshEntry {
+  return {
+    alias,
+    saved: true,
+    connect: 'at-start',
+    sharedWith: null,
+    target: `dev@${alias}.example.net:22`,
+    steps: [],
+    attempt: 0,
+    retryAt: null,
+    failure: null,
+    ...over,
+  };
+}
+
+export function question(type: Question['type'], over: Partial<Question> = {}): Question {
+  return {
+    id: `q-${type}`,
+    host: 'web-eu',
+    type,
+    text: `ssh asks for a ${type}`,
+    fingerprint: null,
+    keyPath: null,
+    attempt: 1,
+    until: '2036-11-30T08:02:00.000Z',
+    ...over,
+  };
+}
+
 export function host(name: string, over: Partial<Roll['hosts'][number]> = {}): Roll['hosts'][number] {
   return {
     id: `id-${name}`,
@@ -116,7 +146,7 @@ export function host(name: string, over: Partial<Roll['hosts'][number]> = {}): R
     state: 'connected',
     hostname: name === 'local' ? 'desk' : name,
     detail: null,
-    ssh: null,
+    ssh: name === 'local' ? null : ssh(name),
     lookedAt: AT,
     counted: 312,
     partial: null,

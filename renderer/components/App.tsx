@@ -1,6 +1,8 @@
 import { useEffect, useRef } from 'react';
+import { THIS_MACHINE } from '../../app/roll/host-words.ts';
 import type { Roll } from '../../app/roll/schema.ts';
 import { Dialogs } from '../dialogs/Dialogs.tsx';
+import { Questions } from '../dialogs/Questions.tsx';
 import { useRollcall, useWindow } from '../state/context.tsx';
 import { DetailsPane } from './DetailsPane.tsx';
 import { FirstRun } from './FirstRun.tsx';
@@ -29,6 +31,7 @@ function useWindowFocus(): void {
 
 function CurrentView({ roll, home }: { readonly roll: Roll; readonly home: string }) {
   const view = useWindow((state) => state.view);
+  const host = useWindow((state) => state.host);
   // At most one strip: what just went wrong stands before everything until it is dismissed.
   const troubled = useWindow((state) => state.problem !== null);
   switch (view) {
@@ -36,7 +39,7 @@ function CurrentView({ roll, home }: { readonly roll: Roll; readonly home: strin
       return (
         <>
           {troubled ? null : <StripBar roll={roll} />}
-          {roll.servers.length === 0 && roll.leftovers.length === 0 ? (
+          {roll.servers.length === 0 && roll.leftovers.length === 0 && (host === null || host === THIS_MACHINE) ? (
             <FirstRun roll={roll} />
           ) : (
             <div className="body">
@@ -79,6 +82,7 @@ export function App() {
             <CurrentView roll={roll} home={home} />
           </main>
           <Dialogs roll={roll} home={home} />
+          <Questions questions={roll.questions} />
         </div>
       )}
       <div className="unseen" aria-live="polite">

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import type { Check, ProcessRow } from '../../app/roll/schema.ts';
 import { capitalised } from '../../app/roll/words.ts';
 import { treeLines } from '../view/processTree.ts';
-import { type Act, type ActItem, buttonActs } from '../view/serverActs.ts';
+import { type ActItem, buttonActs } from '../view/serverActs.ts';
 import { Glyph } from './Glyph.tsx';
 import type { Point } from './Grid.tsx';
 import { Menu } from './Menu.tsx';
@@ -28,18 +28,18 @@ export function Section({ title, figure = null, children }: SectionProps) {
   );
 }
 
-interface HeadProps {
+interface HeadProps<A extends string> {
   readonly shape: ReactNode;
   readonly name: ReactNode;
   /** Second line: standing and place. */
   readonly place: ReactNode;
   readonly label: string;
-  readonly acts: readonly ActItem[];
-  readonly onAct: (act: Act) => void;
+  readonly acts: readonly ActItem<A>[];
+  readonly onAct: (act: A) => void;
 }
 
 /** Name, standing and place, up to three buttons, and the menu that always holds everything. */
-export function DetailHead({ shape, name, place, label, acts, onAct }: HeadProps) {
+export function DetailHead<A extends string>({ shape, name, place, label, acts, onAct }: HeadProps<A>) {
   const [menu, setMenu] = useState<Point | null>(null);
   const refusal = acts[0]?.refusal ?? null;
   return (

@@ -1,12 +1,13 @@
 import { useMemo, useRef } from 'react';
-import type { Leftover, Roll, Server } from '../../app/roll/schema.ts';
-import { clockTime, formatBytes, formatCpu, plural, rollHeadline, shortenPath } from '../../app/roll/words.ts';
+import { hostStatus, isReachable } from '../../app/roll/host-words.ts';
+import type { HostEntry, Leftover, Roll, Server } from '../../app/roll/schema.ts';
+import { clockTime, formatBytes, rollHeadline, shortenPath } from '../../app/roll/words.ts';
 import { useActs, useWindow } from '../state/context.tsx';
 import { leftoverActs } from '../view/serverActs.ts';
-import { hostStateWords } from '../view/serverItems.ts';
 import { phases } from '../view/strips.ts';
 import { DetailHead, Facts, ProcessTree, Section } from './DetailParts.tsx';
 import { Glyph } from './Glyph.tsx';
+import { HostDetails, MachineFacts } from './HostDetails.tsx';
 import { ServerDetails } from './ServerDetails.tsx';
 
 interface LeftoverProps {
@@ -14,9 +15,10 @@ interface LeftoverProps {
   readonly home: string;
   readonly now: number;
   readonly phase: string | null;
+  readonly host: HostEntry | undefined;
 }
 
-function LeftoverDetails({ leftover, home, now, phase }: LeftoverProps) {
+function LeftoverDetails({ leftover, home, now, phase, host }: LeftoverProps) {
   const acts = useActs();
   return (
     <>
@@ -32,7 +34,7 @@ function LeftoverDetails({ leftover, home, now, phase }: LeftoverProps) {
           </>
         }
         label={leftover.name}
-        acts={leftoverActs(leftover)}
+        acts={leftoverActs(leftover, host)}
         onAct={(act) => acts.openLeftover(leftover, act)}
       />
       <Section title="Why is this a leftover?">
@@ -60,10 +62,14 @@ function LeftoverDetails({ leftover, home, now, phase }: LeftoverProps) {
   );
 }
 
-/** With no row selected: the state of everything, and of the host that is shown. */
+/** With no row selected: the state of everything, or of the host that is shown. */
 function Overview({ roll, host }: { readonly roll: Roll; readonly host: string | null }) {
+  const chosen = host === null ? undefined : roll.hosts.find((entry) => entry.name === host);
+  if (chosen !== undefined && chosen.ssh !== null) return <HostDetails host={chosen} />;
   const headline = rollHeadline(roll);
   const hosts = roll.hosts.filter((entry) => host === null || entry.name === host);
+  // A machine that many hosts lead to is told of once.
+  const told = hosts.filter((entry) => entry.ssh === null || (isReachable(entry) && entry.ssh.sharedWith === null));
   return (
     <>
       <header className="detail-head">
@@ -72,24 +78,9 @@ function Overview({ roll, host }: { readonly roll: Roll; readonly host: string |
         </div>
         <p className="detail-place">{headline.second}</p>
       </header>
-      {hosts.map((entry) => (
-        <Section key={entry.id} title={entry.name} figure={hostStateWords(entry.state)}>
-          <Facts
-            facts={[
-              ['Machine', entry.hostname],
-              ['CPU', entry.cpuPercent === null ? '–' : `${formatCpu(entry.cpuPercent)} %`],
-              [
-                'Memory',
-                entry.memoryUsedBytes === null || entry.memoryTotalBytes === null
-                  ? '–'
-                  : `${formatBytes(entry.memoryUsedBytes).text} of ${formatBytes(entry.memoryTotalBytes).text}`,
-              ],
-              ['Load', entry.load1 === null ? '–' : entry.load1.toFixed(2)],
-              ['Looked at', plural(entry.counted, 'process', 'processes')],
-            ]}
-          />
-          {entry.detail === null ? null : <p className="note">{entry.detail}</p>}
-          {entry.partial === null ? null : <p className="note">{entry.partial}</p>}
+      {told.map((entry) => (
+        <Section key={entry.id} title={entry.name} figure={hostStatus(entry, Date.parse(roll.takenAt))}>
+          <MachineFacts host={entry} />
         </Section>
       ))}
     </>
@@ -119,13 +110,15 @@ export function DetailsPane({ roll, home }: { readonly roll: Roll; readonly home
     lastName.current = { key: selected, name };
   }
   const phase = selected === null ? null : (underWay.get(selected) ?? null);
+  const place = shown === null ? null : 'server' in shown ? shown.server.host : shown.leftover.host;
+  const entry = roll.hosts.find(({ name }) => name === place);
   return (
     <aside className="detail" id="details" tabIndex={-1} aria-label="Details">
       {shown !== null && 'server' in shown ? (
-        <ServerDetails key={shown.server.id} server={shown.server} home={home} now={now} phase={phase} />
+        <ServerDetails key={shown.server.id} server={shown.server} host={entry} home={home} now={now} phase={phase} />
       ) : null}
       {shown !== null && 'leftover' in shown ? (
-        <LeftoverDetails leftover={shown.leftover} home={home} now={now} phase={phase} />
+        <LeftoverDetails leftover={shown.leftover} host={entry} home={home} now={now} phase={phase} />
       ) : null}
       {shown === null && selected !== null && lastName.current?.key === selected ? (
         <section className="detail-section">

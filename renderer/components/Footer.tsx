@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
-import type { Roll } from '../../app/roll/schema.ts';
-import { sentenceAge } from '../../app/roll/words.ts';
+import { isReachable } from '../../app/roll/host-words.ts';
+import type { HostEntry, Roll } from '../../app/roll/schema.ts';
+import { clockTime, sentenceAge } from '../../app/roll/words.ts';
 import { useWindow } from '../state/context.tsx';
 import { useNow } from './parts.tsx';
 
@@ -12,22 +13,29 @@ interface Props {
   readonly children?: ReactNode;
 }
 
+/** When what is shown was last seen; of a host that is not connected, the time itself. */
+function freshness(hosts: readonly HostEntry[], now: number): string {
+  const looked = hosts.filter(isReachable).flatMap(({ lookedAt }) => (lookedAt === null ? [] : [Date.parse(lookedAt)]));
+  if (looked.length > 0) return `Looked ${sentenceAge(now - Math.max(...looked))} ago`;
+  const before = hosts
+    .flatMap(({ lookedAt }) => lookedAt ?? [])
+    .sort()
+    .at(-1);
+  return before === undefined ? 'Not looked yet' : `As of ${clockTime(before, now)}`;
+}
+
 /** Totals, and how fresh they are. */
 export function Footer({ roll, left, children = null }: Props) {
   const host = useWindow((state) => state.host);
   const now = useNow(1000);
-  const looks = roll.hosts
-    .filter((entry) => host === null || entry.name === host)
-    .flatMap((entry) => (entry.lookedAt === null ? [] : [Date.parse(entry.lookedAt)]));
+  const shown = roll.hosts.filter((entry) => host === null || entry.name === host);
   return (
     <div className="foot">
       <span>{left}</span>
       <span className="clip" title={typeof children === 'string' ? children : undefined}>
         {children}
       </span>
-      <span className="foot-end">
-        {looks.length === 0 ? 'Not looked yet' : `Looked ${sentenceAge(now - Math.max(...looks))} ago`}
-      </span>
+      <span className="foot-end">{freshness(shown, now)}</span>
     </div>
   );
 }

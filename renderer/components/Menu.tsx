@@ -1,19 +1,19 @@
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import type { Act, ActItem } from '../view/serverActs.ts';
+import type { ActItem } from '../view/serverActs.ts';
 import type { Point } from './Grid.tsx';
 
-interface Props {
+interface Props<A extends string> {
   readonly label: string;
-  readonly items: readonly ActItem[];
+  readonly items: readonly ActItem<A>[];
   readonly point: Point;
-  readonly onPick: (act: Act) => void;
+  readonly onPick: (act: A) => void;
   readonly onClose: () => void;
 }
 
 const MARGIN = 8;
 
 /** The menu of a row, at a point of the window. What cannot be done stays in it, with the sentence that says why. */
-export function Menu({ label, items, point, onPick, onClose }: Props) {
+export function Menu<A extends string>({ label, items, point, onPick, onClose }: Props<A>) {
   const menu = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState(point);
 

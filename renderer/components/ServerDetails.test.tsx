@@ -15,7 +15,7 @@ function drawn(server: Server): string {
   const store = createWindowStore();
   return renderToStaticMarkup(
     <RollcallContext value={{ store, acts: createActs(store, fakeBridge(roll)) }}>
-      <ServerDetails server={server} home={HOME} now={TAKEN_AT.getTime()} phase={null} />
+      <ServerDetails server={server} host={roll.hosts[0]} home={HOME} now={TAKEN_AT.getTime()} phase={null} />
     </RollcallContext>,
   );
 }

@@ -1,5 +1,6 @@
 import { lifeWords } from '../../app/roll/ended-words.ts';
-import type { Server } from '../../app/roll/schema.ts';
+import { isReachable, THIS_MACHINE } from '../../app/roll/host-words.ts';
+import type { HostEntry, Server } from '../../app/roll/schema.ts';
 import {
   capitalised,
   clockTime,
@@ -15,22 +16,29 @@ import { serverActs } from '../view/serverActs.ts';
 import { ownerWords, whyQuestion } from '../view/serverItems.ts';
 import { Checklist, checksRan, DetailHead, Facts, ProcessTree, Section } from './DetailParts.tsx';
 import { Glyph } from './Glyph.tsx';
+import { Connection } from './HostDetails.tsx';
 import { LogSection } from './LogSection.tsx';
 import { Button } from './parts.tsx';
+import { Tunnel } from './Tunnel.tsx';
 
 interface Props {
   readonly server: Server;
+  /** The host it is on; undefined when that is not in the roll any more. */
+  readonly host: HostEntry | undefined;
   readonly home: string;
   readonly now: number;
   readonly phase: string | null;
 }
 
 /** Why it has its standing: the checklist, and what the checks do not already say. */
-function Why({ server }: { readonly server: Server }) {
+function Why({ server, asOf }: { readonly server: Server; readonly asOf: string | null }) {
   const facts = new Set(server.checks.map((check) => check.fact));
   const reasons = server.reasons.filter((reason) => !facts.has(reason));
   return (
-    <Section title={whyQuestion(server.standing)} figure={server.checks.length === 0 ? null : checksRan(server.checks)}>
+    <Section
+      title={whyQuestion(server.standing)}
+      figure={asOf ?? (server.checks.length === 0 ? null : checksRan(server.checks))}
+    >
       {server.checks.length === 0 ? null : <Checklist checks={server.checks} />}
       {reasons.map((reason) => (
         <p className="note" key={reason}>
@@ -89,7 +97,9 @@ function KeepRunning({ server }: { readonly server: Server }) {
           onClick={() => acts.keepRunning(server.id, !keepRunning)}
         />
       </div>
-      {allStay ? <p className="note">The settings keep all local servers running.</p> : null}
+      {allStay && server.host === THIS_MACHINE ? (
+        <p className="note">The settings keep all local servers running.</p>
+      ) : null}
     </Section>
   );
 }
@@ -127,8 +137,10 @@ function memoryNotes(server: Server): readonly string[] {
 }
 
 /** Everything that is known of one server, each claim with its reason. */
-export function ServerDetails({ server, home, now, phase }: Props) {
+export function ServerDetails({ server, host, home, now, phase }: Props) {
   const acts = useActs();
+  const away = host !== undefined && !isReachable(host) ? host : null;
+  const asOf = away === null || away.lookedAt === null ? null : `as of ${clockTime(away.lookedAt, now)}`;
   const place = serverPlace(server);
   const memory = formatBytes(server.memoryBytes).text;
   const command = server.command.join(' ');
@@ -137,7 +149,7 @@ export function ServerDetails({ server, home, now, phase }: Props) {
       <DetailHead
         shape={
           phase === null ? (
-            <Glyph name={server.standing} tone={server.standing} />
+            <Glyph name={server.standing} tone={away === null ? server.standing : 'quiet'} />
           ) : (
             <Glyph name="turn" tone="busy" turning />
           )
@@ -149,12 +161,12 @@ export function ServerDetails({ server, home, now, phase }: Props) {
         }
         place={
           <>
-            <b className={server.standing}>{phase ?? standingWord(server.standing)}</b>
-            <span>
+            <b className={away === null ? server.standing : ''}>{phase ?? standingWord(server.standing)}</b>
+            <span className={asOf === null ? '' : 'clip'}>
               on {server.host}
-              {server.directory === null ? '' : ','}
+              {asOf !== null ? `, ${asOf}` : server.directory === null ? '' : ','}
             </span>
-            {server.directory === null ? null : (
+            {server.directory === null || asOf !== null ? null : (
               <span className="clip" title={server.directory}>
                 {shortenPath(server.directory, home)}
               </span>
@@ -162,11 +174,13 @@ export function ServerDetails({ server, home, now, phase }: Props) {
           </>
         }
         label={serverLabel(server)}
-        acts={serverActs(server)}
+        acts={serverActs(server, host)}
         onAct={(act) => acts.openServer(server, act)}
       />
-      <OutOfDate server={server} />
-      <Why server={server} />
+      {away === null || away.ssh === null ? null : <Connection host={away} ssh={away.ssh} />}
+      <Tunnel server={server} host={host} />
+      {away === null ? <OutOfDate server={server} /> : null}
+      <Why server={server} asOf={asOf} />
       <Section title="Memory" figure={memory}>
         {memoryNotes(server).map((note) => (
           <p className="note" key={note}>
@@ -178,8 +192,8 @@ export function ServerDetails({ server, home, now, phase }: Props) {
         <ProcessTree processes={server.processes} />
       </Section>
       <Clients server={server} />
-      {server.supervised === null ? null : <LogSection server={server} />}
-      <KeepRunning server={server} />
+      {server.supervised === null || away !== null ? null : <LogSection server={server} />}
+      {away === null ? <KeepRunning server={server} /> : null}
       <Section title="About">
         <Facts
           facts={[
@@ -194,6 +208,7 @@ export function ServerDetails({ server, home, now, phase }: Props) {
               : [['State', capitalised(lifeWords(server.supervised.state))] as const]),
             ['Health', server.healthDetail ?? HEALTH_WORDS[server.health]],
             ['Activity', capitalised(server.busySign)],
+            ...(asOf === null || server.directory === null ? [] : [['Directory', server.directory] as const]),
             ['Started', clockTime(server.startedAt, now)],
             ['Version', server.version ?? '–'],
             ['Program', server.executable ?? '–'],

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react';
-import type { Roll } from '../../app/roll/schema.ts';
+import { sharedSentence } from '../../app/roll/host-words.ts';
+import type { HostEntry, Roll } from '../../app/roll/schema.ts';
 import { plural, serverLabel } from '../../app/roll/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
@@ -64,6 +65,18 @@ function steppedAge(startedAt: string, now: number): number {
   return Math.floor(age / step) * step;
 }
 
+/** An empty list says what was looked at, or why nothing was. */
+function nothingWords(hosts: readonly HostEntry[], host: string | null): string {
+  const [only] = hosts;
+  if (host !== null && only !== undefined) {
+    const shared = sharedSentence(only);
+    if (shared !== null) return shared;
+    if (only.lookedAt === null) return `${host} has not been looked at yet.`;
+  }
+  const counted = hosts.reduce((sum, entry) => sum + entry.counted, 0);
+  return `No server on ${host ?? 'any host'}. ${plural(counted, 'process', 'processes')} looked at.`;
+}
+
 type Row = Exclude<RollItem, { type: 'group' }>;
 
 /** The list of servers and leftovers of the chosen host. */
@@ -116,6 +129,7 @@ export function ServersView({ roll, home }: { readonly roll: Roll; readonly home
     }
   };
 
+  const hostOf = (row: { readonly host: string }) => roll.hosts.find(({ name }) => name === row.host);
   const servers = list.items.filter((item) => item.type === 'server').length;
   const rows = list.items.some((item) => item.type !== 'group');
   const hosts = roll.hosts.filter((entry) => host === null || entry.name === host);
@@ -136,15 +150,7 @@ export function ServersView({ roll, home }: { readonly roll: Roll; readonly home
           onRowKey={onRowKey}
         />
       ) : (
-        <p className="nothing">
-          {filter === ''
-            ? `No server on ${host ?? 'any host'}. ${plural(
-                hosts.reduce((sum, entry) => sum + entry.counted, 0),
-                'process',
-                'processes',
-              )} looked at.`
-            : `No server matches “${filter}”.`}
-        </p>
+        <p className="nothing">{filter === '' ? nothingWords(hosts, host) : `No server matches “${filter}”.`}</p>
       )}
       <Footer roll={roll} left={footerWords(roll, host, servers, filter)}>
         {list.waiting > 0 ? waitingWords(list.waiting) : partial}
@@ -152,7 +158,11 @@ export function ServersView({ roll, home }: { readonly roll: Roll; readonly home
       {menu === null ? null : (
         <Menu
           label={menu.item.type === 'server' ? serverLabel(menu.item.server) : menu.item.leftover.name}
-          items={menu.item.type === 'server' ? serverActs(menu.item.server) : leftoverActs(menu.item.leftover)}
+          items={
+            menu.item.type === 'server'
+              ? serverActs(menu.item.server, hostOf(menu.item.server))
+              : leftoverActs(menu.item.leftover, hostOf(menu.item.leftover))
+          }
           point={menu.point}
           onClose={() => setMenu(null)}
           onPick={(act) =>

@@ -3,9 +3,10 @@ import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
 import { leakedTotals, reapLabel, serverLabel } from '../../app/roll/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
-import { failedHostWords, hasKey, type Strip, strips, taskTitle } from '../view/strips.ts';
+import { hasKey, type Strip, strips, taskTitle } from '../view/strips.ts';
 import { EndedStrip } from './EndedStrip.tsx';
 import { Glyph } from './Glyph.tsx';
+import { HostStrip } from './HostStrip.tsx';
 import { Button } from './parts.tsx';
 import { ALERT_LOOKS, StripFrame } from './StripFrame.tsx';
 
@@ -68,18 +69,9 @@ function TaskFrame({ task, children }: { readonly task: Task; readonly children:
 }
 
 function OneStrip({ strip, roll, more }: { readonly strip: Strip; readonly roll: Roll; readonly more: ReactNode }) {
-  const acts = useActs();
   if (strip.type === 'task') return <TaskFrame task={strip.task}>{more}</TaskFrame>;
   if (strip.type === 'ended') return <EndedStrip ended={strip.ended} level={strip.level} more={more} />;
-  if (strip.type === 'host') {
-    const { title, detail } = failedHostWords(strip.host, Date.parse(roll.takenAt));
-    return (
-      <StripFrame tone="fault" shape={<Glyph name="fault" tone="suspect" />} title={title} text={detail}>
-        {more}
-        <Button onClick={acts.look}>Try now</Button>
-      </StripFrame>
-    );
-  }
+  if (strip.type === 'host') return <HostStrip host={strip.host} more={more} />;
   const look = ALERT_LOOKS[strip.alert.level];
   return (
     <StripFrame

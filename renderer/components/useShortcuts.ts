@@ -3,7 +3,7 @@ import { useRollcall } from '../state/context.tsx';
 import { select } from '../state/store.ts';
 import { VIEWS } from './Toolbar.tsx';
 
-export type Shortcut = 'filter' | 'look' | 'settings' | 'escape' | { readonly tab: number };
+export type Shortcut = 'filter' | 'look' | 'settings' | 'add-host' | 'escape' | { readonly tab: number };
 
 type Chord = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>;
 
@@ -12,7 +12,7 @@ export function shortcut(event: Chord, typing: boolean): Shortcut | null {
   if (event.altKey) return null;
   if (event.ctrlKey || event.metaKey) {
     if (/^[1-4]$/u.test(event.key)) return { tab: Number(event.key) - 1 };
-    return ({ f: 'filter', r: 'look', ',': 'settings' } as const)[event.key.toLowerCase()] ?? null;
+    return ({ f: 'filter', r: 'look', n: 'add-host', ',': 'settings' } as const)[event.key.toLowerCase()] ?? null;
   }
   if (event.key === 'Escape') return 'escape';
   return event.key === '/' && !typing ? 'filter' : null;
@@ -39,6 +39,7 @@ export function useShortcuts(filterField: RefObject<HTMLInputElement | null>): v
         filterField.current?.focus();
         filterField.current?.select();
       } else if (meaning === 'look') acts.look();
+      else if (meaning === 'add-host') acts.ask({ type: 'host-form', form: null });
       else if (meaning === 'settings') acts.show('settings');
       else if (meaning === 'escape') stepBack();
       else {

@@ -1,7 +1,10 @@
 import type { Roll } from '../../app/roll/schema.ts';
 import { useWindow } from '../state/context.tsx';
 import { ClearDialog } from './ClearDialog.tsx';
+import { DisconnectDialog, RemoveHostDialog } from './DisconnectDialog.tsx';
 import { EndDialog } from './EndDialog.tsx';
+import { HostFormDialog } from './HostFormDialog.tsx';
+import { HostStepsDialog } from './HostStepsDialog.tsx';
 import { LogDialog } from './LogDialog.tsx';
 import { PlanDialog } from './PlanDialog.tsx';
 import { ReapDialog } from './ReapDialog.tsx';
@@ -28,6 +31,14 @@ export function Dialogs({ roll, home }: { readonly roll: Roll; readonly home: st
       return <ClearDialog records={dialog.records} home={home} />;
     case 'log':
       return <LogDialog key={dialog.ended.nonce} ended={dialog.ended} home={home} />;
+    case 'host-form':
+      return <HostFormDialog key={dialog.form?.name} roll={roll} form={dialog.form} />;
+    case 'host-steps':
+      return <HostStepsDialog key={dialog.host} steps={dialog} roll={roll} />;
+    case 'disconnect':
+      return <DisconnectDialog key={dialog.host} host={dialog.host} servers={dialog.servers} />;
+    case 'remove-host':
+      return <RemoveHostDialog key={dialog.host.name} host={dialog.host} servers={dialog.servers} />;
     case 'task':
       return <TaskDialog key={dialog.id} id={dialog.id} />;
   }

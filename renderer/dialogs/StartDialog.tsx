@@ -1,8 +1,9 @@
 import { type FormEvent, useId, useState } from 'react';
-import type { Roll } from '../../app/roll/schema.ts';
+import { isReachable, THIS_MACHINE } from '../../app/roll/host-words.ts';
+import type { HostEntry, Roll } from '../../app/roll/schema.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button } from '../components/parts.tsx';
-import { useActs, useRollcall } from '../state/context.tsx';
+import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { CheckBox, FailureNote } from './parts.tsx';
@@ -23,19 +24,59 @@ export function absoluteFolder(text: string, home: string): string {
   return trimmed.startsWith('~/') ? `${home}${trimmed.slice(1)}` : trimmed;
 }
 
+/** The hosts that a server can be started on now, each machine once. */
+export function startHosts(roll: Pick<Roll, 'hosts'>): readonly HostEntry[] {
+  return roll.hosts.filter((host) => isReachable(host) && host.ssh?.sharedWith == null);
+}
+
+interface WhereProps {
+  readonly hosts: readonly HostEntry[];
+  readonly host: string;
+  readonly disabled: boolean;
+  readonly onHost: (host: string) => void;
+}
+
+/** Which host, where there is a choice. */
+function Where({ hosts, host, disabled, onHost }: WhereProps) {
+  const id = useId();
+  if (hosts.length < 2) return null;
+  return (
+    <div>
+      <label className="label" htmlFor={id}>
+        Host
+      </label>
+      <div className="field field-choice">
+        <select id={id} value={host} disabled={disabled} onChange={(event) => onHost(event.target.value)}>
+          {hosts.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+    </div>
+  );
+}
+
 interface KindsProps {
   readonly roll: Roll;
+  /** Programs on other hosts are looked for when they are started. */
+  readonly remote: boolean;
   readonly kind: string;
   readonly disabled: boolean;
   readonly onKind: (kind: string) => void;
 }
 
+/** Every kind with where its program is; on another host that is known only once it is started. */
+function kindsOn(roll: Roll, remote: boolean): Roll['startable'] {
+  if (!remote) return roll.startable;
+  return roll.startable.map(({ kind }) => ({ kind, available: true, detail: 'looked for there when it is started' }));
+}
+
 /** Kinds to start; one whose program is not there stays, with what to do about it. */
-function Kinds({ roll, kind, disabled, onKind }: KindsProps) {
+function Kinds({ roll, remote, kind, disabled, onKind }: KindsProps) {
   return (
     <fieldset className="kinds">
       <legend className="label">Kind</legend>
-      {roll.startable.map((entry) => (
+      {kindsOn(roll, remote).map((entry) => (
         <label key={entry.kind} className={entry.available ? 'kind-line' : 'kind-line unavailable'}>
           <input
             type="radio"
@@ -68,19 +109,29 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
   const { store } = useRollcall();
   const acts = useActs();
   const run = useRun();
-  const first = roll.startable.find((entry) => entry.available && (wanted === null || entry.kind === wanted));
+  const hosts = startHosts(roll);
+  const shown = useWindow((state) => state.host);
+  const [chosenHost, setHost] = useState(shown);
+  const host = hosts.find(({ name }) => name === chosenHost)?.name ?? THIS_MACHINE;
+  const remote = host !== THIS_MACHINE;
+  const kinds = kindsOn(roll, remote);
+  const first = kinds.find((entry) => entry.available && (wanted === null || entry.kind === wanted));
   const [chosen, setKind] = useState<string | null>(null);
   // Not fixed when the dialog opens: the programs of some kinds may still be looked for then.
-  const kind = chosen ?? first?.kind ?? roll.startable.find((entry) => entry.available)?.kind ?? '';
+  const picked = kinds.find((entry) => entry.kind === chosen && entry.available);
+  const kind = picked?.kind ?? first?.kind ?? kinds.find((entry) => entry.available)?.kind ?? '';
   const [folder, setFolder] = useState(home === '' ? '' : '~');
   const [portText, setPort] = useState('');
-  const [keepRunning, setKeepRunning] = useState(false);
+  // Servers on other hosts stay when Rollcall quits, unless the person says otherwise.
+  const [keep, setKeep] = useState<boolean | null>(null);
+  const keepRunning = keep ?? remote;
   const folderId = useId();
   const portId = useId();
   const port = parsePort(portText);
-  const directory = absoluteFolder(folder, home);
+  // `~` on another host is that account's home, which only the host itself can spell out.
+  const directory = remote ? folder.trim() : absoluteFolder(folder, home);
   const badPort = Number.isNaN(port);
-  const badFolder = !directory.startsWith('/') && !/^[A-Za-z]:[\\/]/u.test(directory);
+  const badFolder = remote ? !/^(?:\/|~(?:\/|$))/u.test(directory) : !/^(?:\/|[A-Za-z]:[\\/])/u.test(directory);
   const running = run.state === 'running';
 
   const choose = async (): Promise<void> => {
@@ -88,10 +139,16 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
     if (path !== null) setFolder(path);
   };
   const start = async (): Promise<void> => {
-    const answer = await run.start({ command: 'start', kind, directory, port, forPid: null, keepRunning }, 'start', []);
+    const where = remote ? { host } : {};
+    const answer = await run.start(
+      { command: 'start', ...where, kind, directory, port, forPid: null, keepRunning },
+      'start',
+      [],
+    );
     if (!answer.ok) return;
     acts.closeDialog();
     acts.show('servers');
+    if (shown !== null && shown !== host) store.setState({ host: null });
     if (answer.server !== null) select(store, 'servers', answer.server.id);
   };
   const submit = (event: FormEvent): void => {
@@ -123,7 +180,8 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
       }
     >
       <form id={formId} className="form" onSubmit={submit}>
-        <Kinds roll={roll} kind={kind} disabled={running} onKind={setKind} />
+        <Where hosts={hosts} host={host} disabled={running} onHost={setHost} />
+        <Kinds roll={roll} remote={remote} kind={kind} disabled={running} onKind={setKind} />
         <div>
           <label className="label" htmlFor={folderId}>
             Folder
@@ -139,9 +197,11 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
                 onChange={(event) => setFolder(event.target.value)}
               />
             </div>
-            <Button disabled={running} onClick={() => void choose()}>
-              Choose…
-            </Button>
+            {remote ? null : (
+              <Button disabled={running} onClick={() => void choose()}>
+                Choose…
+              </Button>
+            )}
           </div>
           {badFolder ? <p className="field-problem">A folder starts with / or ~.</p> : null}
         </div>
@@ -164,12 +224,7 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
             {badPort ? <p className="field-problem">A port is a number from 1 to 65535.</p> : null}
           </div>
         </div>
-        <CheckBox
-          checked={keepRunning}
-          disabled={running}
-          onChange={setKeepRunning}
-          label="Keep running when Rollcall quits"
-        >
+        <CheckBox checked={keepRunning} disabled={running} onChange={setKeep} label="Keep running when Rollcall quits">
           <span>Keep running when Rollcall quits</span>
         </CheckBox>
       </form>

@@ -1,9 +1,10 @@
-/** Shows the window over an example roll: ?roll=example|local|empty|ended|failed|many, ?theme=light|dark; `window.preview` steers it. */
+/** Shows the window over an example roll: ?roll=NAME (below), ?theme=light|dark; `window.preview` steers it. */
 import { mount } from '../Root.tsx';
 import type { WindowStore } from '../state/store.ts';
 import '../styles/index.css';
 import { type FakeBridge, fakeBridge } from './bridge.ts';
 import { endedRoll, GIVEN_UP, MEANT, STARTING, WAITING } from './ended.ts';
+import { askingRoll, firstRunRoll, hostsRoll, question } from './hosts.ts';
 import { emptyRoll, exampleRoll, localRoll } from './rolls.ts';
 
 declare global {
@@ -25,6 +26,11 @@ const EXAMPLES: Readonly<Record<string, () => ReturnType<typeof exampleRoll>>> =
   empty: emptyRoll,
   ended: () => endedRoll(WAITING),
   failed: () => endedRoll(GIVEN_UP),
+  hosts: hostsRoll,
+  'first-run': firstRunRoll,
+  'host-key': () => askingRoll(question('host-key')),
+  password: () => askingRoll(question('password', { attempt: 2 }), question('code', { host: 'web-us' })),
+  passphrase: () => askingRoll(question('passphrase')),
   many: () => endedRoll(WAITING, GIVEN_UP, MEANT, STARTING),
 };
 const roll = (EXAMPLES[query.get('roll') ?? 'example'] ?? exampleRoll)();

@@ -1,5 +1,14 @@
 /** Example rolls for looking at the window and for its tests. The numbers add up: 16 servers, 8.76 GB, 3 leaked, 4.31 GB. */
-import type { AuditEntry, Check, Leftover, ProcessRow, Roll, Server, Standing } from '../../app/roll/schema.ts';
+import type {
+  AuditEntry,
+  Check,
+  Leftover,
+  ProcessRow,
+  Roll,
+  Server,
+  SshEntry,
+  Standing,
+} from '../../app/roll/schema.ts';
 
 export const HOME = '/home/ada';
 /** The moment of every example roll; local time so that clock times read alike everywhere. */
@@ -151,14 +160,32 @@ function server(brief: Brief): Server {
   };
 }
 
-type HostBrief = Pick<Roll['hosts'][number], 'name' | 'state' | 'hostname'> & { readonly lookedAgo: number };
+type HostBrief = Pick<Roll['hosts'][number], 'name' | 'state' | 'hostname'> & {
+  readonly lookedAgo: number;
+  readonly ssh?: Partial<SshEntry>;
+};
+
+function ssh(brief: HostBrief): SshEntry {
+  return {
+    alias: brief.name,
+    saved: true,
+    connect: 'at-start',
+    sharedWith: null,
+    target: brief.hostname,
+    steps: [],
+    attempt: 0,
+    retryAt: null,
+    failure: null,
+    ...brief.ssh,
+  };
+}
 
 function host(brief: HostBrief): Roll['hosts'][number] {
   return {
     id: brief.name,
     name: brief.name,
     state: brief.state,
-    ssh: null,
+    ssh: brief.name === 'local' ? null : ssh(brief),
     hostname: brief.hostname,
     detail: null,
     lookedAt: brief.state === 'disconnected' ? null : ago(brief.lookedAgo),
@@ -506,7 +533,24 @@ export function exampleRoll(): Roll {
       host({ name: 'local', state: 'connected', hostname: 'fern', lookedAgo: 1000 }),
       host({ name: 'build-01', state: 'connected', hostname: 'dev@10.0.4.17', lookedAgo: 1000 }),
       host({ name: 'gpu-rack', state: 'connected', hostname: 'via bastion', lookedAgo: 1000 }),
-      host({ name: 'studio-mac', state: 'reconnecting', hostname: 'studio-mac', lookedAgo: 45_000 }),
+      host({
+        name: 'studio-mac',
+        state: 'reconnecting',
+        hostname: 'ada@studio-mac.local',
+        lookedAgo: 45_000,
+        ssh: {
+          attempt: 3,
+          retryAt: ago(-8000),
+          failure: {
+            step: 'port',
+            code: 'no-route',
+            message:
+              'studio-mac.local port 22, where studio-mac leads, cannot be reached from here: there is no route to it.',
+            remedy: 'Check that the machine is up and reachable from here, and the port in your SSH configuration.',
+            output: 'ssh: connect to host studio-mac.local port 22: No route to host',
+          },
+        },
+      }),
       host({ name: 'pi-lab', state: 'disconnected', hostname: 'pi-lab', lookedAgo: 0 }),
     ],
     servers: list,

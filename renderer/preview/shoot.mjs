@@ -108,6 +108,11 @@ const slow = (page) =>
     window.preview.bridge.answer('command.run', () => new Promise(() => undefined));
   });
 
+const chooseHost = (name) => (page) => page.locator('.side').getByRole('button', { name }).click();
+const type = (text) => (page) => page.keyboard.type(text);
+const menuItem = (name) => (page) => page.getByRole('menuitem', { name }).click();
+const hostMenu = (name) => (page) => page.locator('.side').getByRole('button', { name }).click({ button: 'right' });
+
 const settle = (page) => page.mouse.move(5, 5);
 const shots = {
   servers: { act: settle },
@@ -134,6 +139,34 @@ const shots = {
   ended: { roll: 'ended', act: steps(row(':3773'), settle) },
   'ended-failed': { roll: 'failed', act: settle },
   'ended-many': { roll: 'many', act: steps(click('Show all 4'), settle) },
+  hosts: { roll: 'hosts', act: settle },
+  'host-menu': { roll: 'hosts', act: hostMenu(/^web-eu/u) },
+  'host-failed': { roll: 'hosts', act: steps(chooseHost(/^web-eu/u), settle) },
+  'host-connecting': { roll: 'hosts', act: steps(chooseHost(/^web-us/u), settle) },
+  'host-shared': { roll: 'hosts', act: steps(chooseHost(/^build-01\.lan/u), settle) },
+  reconnecting: { act: steps(chooseHost(/^studio-mac/u), row(':4096'), settle) },
+  'add-host': { roll: 'hosts', act: steps(key('Control+n'), type('web'), key('ArrowDown')) },
+  'edit-host': {
+    roll: 'hosts',
+    act: steps(hostMenu(/^pi-lab/u), menuItem('Edit…')),
+  },
+  'host-steps': { roll: 'hosts', act: steps(hostMenu(/^web-us/u), menuItem('Show steps…')) },
+  'host-steps-failed': {
+    roll: 'hosts',
+    act: steps(chooseHost(/^web-eu/u), hostMenu(/^web-eu/u), menuItem('Show steps…'), inDialog('Show ssh output')),
+  },
+  'host-key': { roll: 'host-key', act: settle },
+  'host-key-changed': { roll: 'hosts', act: steps(chooseHost(/^build-02/u), click('Show what changed…')) },
+  password: { roll: 'password', act: type('hunter2') },
+  passphrase: { roll: 'passphrase', act: settle },
+  'disconnect-stop': {
+    act: steps(hostMenu(/^build-01/u), menuItem('Disconnect and stop…')),
+  },
+  'remove-host': {
+    act: steps(hostMenu(/^studio-mac/u), menuItem('Remove…')),
+  },
+  'start-remote': { act: steps(chooseHost(/^build-01/u), click('Start server…')) },
+  'first-run': { roll: 'first-run', act: (page) => page.getByText('web-eu', { exact: true }).click() },
   'ended-log': { roll: 'failed', act: click('Show log') },
 };
 

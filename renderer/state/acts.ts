@@ -1,15 +1,14 @@
-import { applyChange } from '../../app/roll/change.ts';
-import type { Bridge, RequestName, RequestPayload, RequestResult, Show } from '../../app/roll/channels.ts';
+import type { Bridge, RequestName, RequestPayload, RequestResult } from '../../app/roll/channels.ts';
 import type { Command, CommandResult, Failure, Plan } from '../../app/roll/commands.ts';
-import { endedBy } from '../../app/roll/ended-words.ts';
-import type { Ended, Leftover, Permission, RecordEntry, Server } from '../../app/roll/schema.ts';
-import { leftoverName, rowName, serverLabel } from '../../app/roll/words.ts';
-import type { Act } from '../view/serverActs.ts';
-import { endedKey } from '../view/strips.ts';
-import { type Dialog, findServer, receiveRoll, select, showRoll, type View, type WindowStore } from './store.ts';
+import { actRefusal } from '../../app/roll/host-words.ts';
+import type { Ended, HostEntry, Leftover, Permission, RecordEntry, Server } from '../../app/roll/schema.ts';
+import { leftoverName, rowName } from '../../app/roll/words.ts';
+import { type Act, urlRefusal } from '../view/serverActs.ts';
+import { type HostWishes, hostWishes } from './hostWishes.ts';
+import type { Dialog, View, WindowStore } from './store.ts';
 
 /** Everything the window can ask the rest of Rollcall to do, and everything that changes what the window shows. */
-export interface Acts {
+export interface Acts extends HostWishes {
   /** Never rejects: a broken connection is a failure, too. */
   run(command: Command): Promise<CommandResult>;
   plan(targets: 'leaked' | readonly string[]): Promise<Plan | Failure>;
@@ -34,6 +33,8 @@ export interface Acts {
   openServer(server: Server, act: Act): void;
   openLeftover(leftover: Leftover, act: Act): void;
   askClear(records: readonly RecordEntry[]): void;
+  /** Hands an answer to ssh, or takes the question back with null. Keeps nothing of it. */
+  answer(question: string, answer: string | null): Promise<Failure | null>;
   /** Asks for what the window must know of the app: home, tray, what quitting does. */
   readInfo(): void;
   show(view: View): void;
@@ -42,7 +43,8 @@ export interface Acts {
   complain(failure: Failure | null): void;
 }
 
-function brokenConnection(error: unknown): Failure {
+/** The window and the rest of the app do not understand each other. */
+export function brokenConnection(error: unknown): Failure {
   return {
     code: 'window-disconnected',
     message: 'The window got no answer from the rest of Rollcall.',
@@ -120,9 +122,18 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
       else store.setState({ info });
     });
 
+  const hostOf = (row: { readonly host: string }): HostEntry | undefined =>
+    store.getState().roll?.hosts.find(({ name }) => name === row.host);
+
   return {
+    ...hostWishes({ store, run, ask, complain, copy: (text) => void copy(text) }),
     run,
     readInfo,
+    async answer(id, answer) {
+      const done = await tryRequest('question.answer', { id, answer });
+      if ('code' in done) return done;
+      return done.ok ? null : refused(done.message);
+    },
     plan: (targets) => tryRequest('plan.get', { targets: targets === 'leaked' ? 'leaked' : [...targets] }),
     async readLog(server) {
       const answer = await tryRequest('log.read', { server });
@@ -158,9 +169,14 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
     },
     openServer(server, act) {
       complain(null);
-      const noUrl = (): void => complain(refused(`${serverLabel(server)} has no address that a browser could open.`));
-      const unless = (permission: Server['reap'], dialog: Dialog): void =>
-        permission.allowed === 'no' ? complain(refused(permission.why)) : ask(dialog);
+      const host = hostOf(server);
+      const away = actRefusal(host);
+      const noUrl = urlRefusal(server, host);
+      const unless = (permission: Server['reap'], dialog: Dialog): void => {
+        const why = away ?? (permission.allowed === 'no' ? permission.why : null);
+        if (why === null) ask(dialog);
+        else complain(refused(why));
+      };
       switch (act) {
         case 'reap':
           return unless(server.reap, {
@@ -173,9 +189,9 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
         case 'restart':
           return unless(server[act], { type: 'end', act, server });
         case 'open':
-          return server.url === null ? noUrl() : void order('url.open', server.id);
+          return noUrl === null ? void order('url.open', server.id) : complain(refused(noUrl));
         case 'copy-url':
-          return server.url === null ? noUrl() : void order('url.copy', server.id);
+          return noUrl === null ? void order('url.copy', server.id) : complain(refused(noUrl));
         case 'open-log':
           return void order('log.open', server.id);
         case 'copy-pid':
@@ -189,7 +205,9 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
       if (act === 'copy-pid') return void copy(String(leftover.pid));
       if (act === 'copy-command') return void copy(leftover.command);
       if (act !== 'reap') return;
-      if (leftover.reap.allowed === 'no') complain(refused(leftover.reap.why));
+      const away = actRefusal(hostOf(leftover));
+      if (away !== null) complain(refused(away));
+      else if (leftover.reap.allowed === 'no') complain(refused(leftover.reap.why));
       else ask({ type: 'reap', id: leftover.id, label: leftoverName(leftover), why: against(leftover.reap) });
     },
     askClear(records) {
@@ -207,83 +225,5 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
     ask,
     closeDialog: () => store.setState({ dialog: null }),
     complain,
-  };
-}
-
-/** Opens the place that tray, notification or second launch asked for. */
-export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
-  store.setState({ view: place.view === 'sessions' ? 'servers' : place.view, host: null, filter: '', problem: null });
-  if (place.server !== null) select(store, 'servers', place.server);
-  if (place.ended !== undefined) store.setState({ strip: endedKey(place.ended) });
-  const state = store.getState();
-  const server = place.server === null ? null : findServer(state, place.server);
-  switch (place.dialog) {
-    case 'none':
-      break;
-    case 'plan-leaked':
-      acts.ask({ type: 'plan' });
-      break;
-    case 'plan-server': {
-      const leftover = state.roll?.leftovers.find((row) => row.id === place.server);
-      if (server !== null) acts.openServer(server, 'reap');
-      else if (leftover !== undefined) acts.openLeftover(leftover, 'reap');
-      break;
-    }
-    case 'start':
-      acts.ask({ type: 'start', kind: place.kind });
-      break;
-    case 'stop-server':
-      if (server !== null) acts.openServer(server, 'stop');
-      break;
-    case 'restart-server':
-      if (server !== null) acts.openServer(server, 'restart');
-      break;
-    case 'log': {
-      const ended = state.roll === null ? null : endedBy(state.roll, place.ended);
-      if (ended !== null) acts.ask({ type: 'log', ended });
-      break;
-    }
-    case 'stop-all':
-      acts.ask({
-        type: 'stop-all',
-        servers: state.roll?.servers.filter((row) => row.host === 'local' && row.stop.allowed !== 'no') ?? [],
-      });
-      break;
-  }
-}
-
-/** Mirrors the roll: subscribes first, then asks, so that no snapshot falls between. Returns the unsubscription. */
-export function connect(store: WindowStore, acts: Acts, bridge: Bridge): () => void {
-  // A place can be asked for while the first roll is still on its way; its rows are not known before that.
-  let waiting: Show | null = null;
-  const showWaiting = (): void => {
-    if (waiting !== null) showPlace(store, acts, waiting);
-    waiting = null;
-  };
-  const askForRoll = (): void => {
-    bridge.request('roll.get', null).then(
-      (roll) => {
-        receiveRoll(store, roll);
-        showWaiting();
-      },
-      (error: unknown) => acts.complain(brokenConnection(error)),
-    );
-  };
-  const stopRolls = bridge.on('roll.changed', (change) => {
-    const next = applyChange(store.getState().roll, change);
-    // A change from a roll that is not the one shown: the whole one answers.
-    if (next === null) return askForRoll();
-    showRoll(store, next);
-    showWaiting();
-  });
-  const stopShows = bridge.on('show', (place) => {
-    if (store.getState().roll === null) waiting = place;
-    else showPlace(store, acts, place);
-  });
-  acts.readInfo();
-  askForRoll();
-  return () => {
-    stopRolls();
-    stopShows();
   };
 }

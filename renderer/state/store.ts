@@ -1,9 +1,17 @@
 import { createStore, type StoreApi } from 'zustand/vanilla';
 import type { RequestResult } from '../../app/roll/channels.ts';
-import type { Failure } from '../../app/roll/commands.ts';
-import type { Alert, Ended, RecordEntry, Roll, Server } from '../../app/roll/schema.ts';
+import type { CommandResult, Failure } from '../../app/roll/commands.ts';
+import type { Alert, Ended, HostEntry, RecordEntry, Roll, Server } from '../../app/roll/schema.ts';
 import { share } from '../../app/roll/share.ts';
 import type { Sort } from '../view/serverItems.ts';
+
+/** A host as it is written into the list: added, or changed where `was` is the name it had. */
+export interface HostForm {
+  readonly name: string;
+  readonly alias: string;
+  readonly connect: 'at-start' | 'when-asked';
+  readonly was: string | null;
+}
 
 export type View = 'servers' | 'records' | 'timeline' | 'settings';
 export type ListView = Exclude<View, 'settings'>;
@@ -22,8 +30,26 @@ export type Dialog =
   | { readonly type: 'start'; readonly kind: string | null }
   | { readonly type: 'clear'; readonly records: readonly RecordEntry[] }
   | { readonly type: 'task'; readonly id: string }
+  /** Adds a host, or changes one; `form` is what the fields begin with. */
+  | { readonly type: 'host-form'; readonly form: HostForm | null }
+  | HostSteps
+  | { readonly type: 'disconnect'; readonly host: string; readonly servers: readonly Server[] }
+  | { readonly type: 'remove-host'; readonly host: HostEntry; readonly servers: readonly Server[] }
   /** The log of a server that ended, as it was when it was asked for. */
   | { readonly type: 'log'; readonly ended: Ended };
+
+/** One attempt to connect, with its steps. */
+export interface HostSteps {
+  readonly type: 'host-steps';
+  /** Name the host has in the roll, or its alias. */
+  readonly host: string;
+  /** Its answer; null where the dialog only shows what an earlier attempt came to. */
+  readonly answer: Promise<CommandResult> | null;
+  /** What is saved once it is connected, or offered to be. */
+  readonly form: HostForm | null;
+  /** `add`: it is saved when it is connected; `test`: the person is asked then; `show`: nothing is saved. */
+  readonly purpose: 'add' | 'test' | 'show';
+}
 
 export interface WindowState {
   /** Mirror of the last roll that arrived; null until the first. */

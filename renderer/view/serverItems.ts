@@ -1,3 +1,4 @@
+import { hostStatus, isReachable } from '../../app/roll/host-words.ts';
 import type { HostEntry, Leftover, Roll, Server, Standing } from '../../app/roll/schema.ts';
 import {
   byTrouble,
@@ -142,25 +143,14 @@ export function nextSort(sort: Sort, column: ServerColumn): Sort {
   return { column, descending: column !== 'server' && column !== 'owner' };
 }
 
-const HOST_STATES: Readonly<Record<HostEntry['state'], string>> = {
-  connected: 'connected',
-  connecting: 'connecting',
-  authenticating: 'waits for an answer',
-  reconnecting: 'reconnecting',
-  disconnected: 'not connected',
-  failed: 'failed',
-  unsupported: 'not supported',
-};
-
-export function hostStateWords(state: HostEntry['state']): string {
-  return HOST_STATES[state];
-}
-
 /** What stands beside a host's name: its machine's name, or why its rows are from before. */
 export function hostNote(host: HostEntry, now: number): string {
-  if (host.state === 'connected') return host.hostname === host.name ? '' : host.hostname;
+  if (host.state === 'connected') {
+    const machine = host.ssh?.target ?? host.hostname;
+    return machine === host.name ? '' : machine;
+  }
   const asOf = host.lookedAt === null ? '' : `, shown as of ${clockTime(host.lookedAt, now)}`;
-  return `${hostStateWords(host.state)}${asOf}`;
+  return `${hostStatus({ ...host, ssh: null }, now)}${asOf}`;
 }
 
 function serversFigure(servers: readonly Server[]): string {
@@ -176,7 +166,7 @@ export function serverItems(request: ListRequest): readonly RollItem[] {
   const hosts = roll.hosts.filter((host) => request.host === null || host.name === request.host);
   const items: RollItem[] = [];
   for (const host of hosts) {
-    const past = host.state !== 'connected';
+    const past = !isReachable(host);
     const servers = roll.servers
       .filter((server) => server.host === host.name && (filter === '' || serverMatches(server, filter)))
       .sort(compareServers(sort));

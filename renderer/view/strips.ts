@@ -1,6 +1,6 @@
 import { endedBy } from '../../app/roll/ended-words.ts';
+import { hostTrouble, isFaulty } from '../../app/roll/host-words.ts';
 import type { Alert, Ended, HostEntry, Roll, Task } from '../../app/roll/schema.ts';
-import { clockTime } from '../../app/roll/words.ts';
 
 /** What may stand in the strip over list and details. At most one is shown; the others are a link at its end. */
 export type Strip =
@@ -8,18 +8,8 @@ export type Strip =
   | { readonly type: 'alert'; readonly key: string; readonly alert: Alert }
   /** Servers that went away unasked: one, or more than `ENDED_LIMIT` together. */
   | { readonly type: 'ended'; readonly key: string; readonly level: Alert['level']; readonly ended: readonly Ended[] }
-  /** A host whose last look failed. */
+  /** A host whose last look failed, that does not answer, or that could not be connected. */
   | { readonly type: 'host'; readonly key: string; readonly host: HostEntry };
-
-/** Why a host cannot be looked at, and how old its rows are. */
-export function failedHostWords(host: HostEntry, now: number): { readonly title: string; readonly detail: string } {
-  const rows =
-    host.lookedAt === null ? 'It has not been looked at yet.' : `Its rows are as of ${clockTime(host.lookedAt, now)}.`;
-  return {
-    title: `${host.name} cannot be looked at`,
-    detail: host.detail === null ? rows : `${host.detail} ${rows}`,
-  };
-}
 
 /** More ended servers than this are one strip, which opens up. */
 export const ENDED_LIMIT = 3;
@@ -86,8 +76,10 @@ export function strips(roll: Roll, host: string | null): readonly Strip[] {
     ranked.push({ rank: taskRank(task, now), strip: { type: 'task', key: `task ${task.id}`, task } });
   }
   for (const entry of roll.hosts) {
-    if (entry.state !== 'failed' || (host !== null && entry.name !== host)) continue;
-    ranked.push({ rank: ALERT_RANK.fault, strip: { type: 'host', key: `host ${entry.id}`, host: entry } });
+    if (hostTrouble(entry, now) === null || (host !== null && entry.name !== host)) continue;
+    // One that has been silent for a moment only is no fault yet: a leak is the worse news.
+    const rank = isFaulty(entry, now) ? ALERT_RANK.fault : ALERT_RANK.notice;
+    ranked.push({ rank, strip: { type: 'host', key: `host ${entry.id}`, host: entry } });
   }
   const gone = endedStrips(roll, host);
   ranked.push(...gone.map((strip) => ({ rank: ALERT_RANK[strip.level], strip })));

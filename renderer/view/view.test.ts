@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { hostTrouble } from '../../app/roll/host-words.ts';
 import type { Roll, Task } from '../../app/roll/schema.ts';
 import { hostHeadline, leakedTotals, rollHeadline } from '../../app/roll/words.ts';
 import { moveIndex, rowKey } from '../components/useGridKeys.ts';
@@ -10,7 +11,7 @@ import { treeLines } from './processTree.ts';
 import { recordItems } from './recordItems.ts';
 import { buttonActs, leftoverActs, serverActs } from './serverActs.ts';
 import { itemNames, nextSort, type RollItem, type Sort, serverItems, tagOf } from './serverItems.ts';
-import { endedKey, failedHostWords, hasKey, phases, strips, taskOf, taskTitle } from './strips.ts';
+import { endedKey, hasKey, phases, strips, taskOf, taskTitle } from './strips.ts';
 import { timelineItems } from './timelineItems.ts';
 import { findTyped, typeLetter } from './typeahead.ts';
 
@@ -200,17 +201,21 @@ describe('what can be done with a row', () => {
     const foreign = roll.servers.find((server) => !server.ownUid);
     const supervised = roll.servers.find((server) => server.standing === 'supervised');
     if (foreign === undefined || supervised === undefined) throw new Error('the example lacks a row');
-    expect(serverActs(foreign)[0]).toEqual({
+    expect(serverActs(foreign, roll.hosts[0])[0]).toEqual({
       act: 'reap',
       label: 'Reap…',
       refusal: 'It belongs to another user, so Rollcall never signals it.',
     });
-    expect(buttonActs(serverActs(supervised)).map((item) => item.act)).toEqual(['stop', 'restart', 'open']);
-    expect(serverActs(supervised).map((item) => item.act)).not.toContain('reap');
+    expect(buttonActs(serverActs(supervised, roll.hosts[0])).map((item) => item.act)).toEqual([
+      'stop',
+      'restart',
+      'open',
+    ]);
+    expect(serverActs(supervised, roll.hosts[0]).map((item) => item.act)).not.toContain('reap');
     const stdio = roll.servers.find((server) => server.transport === 'stdio');
     if (stdio === undefined) throw new Error('the example has no stdio server');
-    expect(serverActs(stdio).find((item) => item.act === 'copy-url')?.refusal).toContain('codex stdio');
-    expect(leftoverActs(roll.leftovers[0] ?? (undefined as never))[0]?.act).toBe('reap');
+    expect(serverActs(stdio, roll.hosts[0]).find((item) => item.act === 'copy-url')?.refusal).toContain('codex stdio');
+    expect(leftoverActs(roll.leftovers[0] ?? (undefined as never), roll.hosts[0])[0]?.act).toBe('reap');
   });
 
   test('branches of the process tree end where the last child is', () => {
@@ -224,12 +229,21 @@ describe('what can be done with a row', () => {
   });
 });
 
+/** The example with every host that is wanted connected. */
+function answeringRoll(): Roll {
+  const roll = exampleRoll();
+  return {
+    ...roll,
+    hosts: roll.hosts.map((host) => (host.state === 'reconnecting' ? { ...host, state: 'connected' as const } : host)),
+  };
+}
+
 describe('strips', () => {
   const task = (more: Partial<Task>): Task => ({
     id: 't',
     act: 'reap',
     title: 'Reaping',
-    startedAt: exampleRoll().takenAt,
+    startedAt: answeringRoll().takenAt,
     endedAt: null,
     state: 'running',
     message: '',
@@ -240,7 +254,7 @@ describe('strips', () => {
   const kinds = (roll: Roll): readonly string[] => strips(roll, null).map((strip) => strip.key);
 
   test('the worst comes first, and what a reap deals with is not told twice', () => {
-    const roll = exampleRoll();
+    const roll = answeringRoll();
     const leaked = roll.alerts[0]?.servers ?? [];
     roll.alerts.push({ id: 'f', level: 'fault', title: '', detail: '', act: 'none', servers: [] });
     expect(kinds(roll)).toEqual(['alert f', 'alert leaks']);
@@ -250,7 +264,7 @@ describe('strips', () => {
   });
 
   test('a host whose look failed says why and how old its rows are', () => {
-    const roll = exampleRoll();
+    const roll = answeringRoll();
     const [local] = roll.hosts;
     if (local === undefined) throw new Error('the example has no host');
     const failed = { ...local, state: 'failed' as const, detail: 'The look worker ended with exit code 1.' };
@@ -259,14 +273,14 @@ describe('strips', () => {
     expect(strips(roll, 'build-01').map((strip) => strip.key)).toEqual(['alert leaks']);
     const at = new Date(failed.lookedAt ?? '');
     const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
-    expect(failedHostWords(failed, Date.parse(roll.takenAt))).toEqual({
+    expect(hostTrouble(failed, Date.parse(roll.takenAt))).toEqual({
       title: 'local cannot be looked at',
       detail: `The look worker ended with exit code 1. Its rows are as of ${time}.`,
     });
   });
 
   test('a good result stands first for a while, then a new leak is the worse news', () => {
-    const roll = exampleRoll();
+    const roll = answeringRoll();
     const at = (ms: number): string => new Date(Date.parse(roll.takenAt) - ms).toISOString();
     roll.tasks = [task({ state: 'done', endedAt: at(1000) })];
     expect(kinds(roll)).toEqual(['task t', 'alert leaks']);
@@ -295,7 +309,7 @@ describe('strips', () => {
   });
 
   test('a leak and a fault of another cause keep their rank beside it', () => {
-    const leak = exampleRoll().alerts[0];
+    const leak = answeringRoll().alerts[0];
     if (leak === undefined) throw new Error('the example has no alert');
     const roll = endedRoll(WAITING);
     expect(kinds({ ...roll, alerts: [...roll.alerts, leak] })).toEqual(['alert leaks', endedKey(WAITING.nonce)]);

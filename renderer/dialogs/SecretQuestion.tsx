@@ -1,0 +1,100 @@
+import { type FormEvent, useId, useRef, useState } from 'react';
+import { timeLeft } from '../../app/roll/host-words.ts';
+import type { Question } from '../../app/roll/schema.ts';
+import { pathTail, plural } from '../../app/roll/words.ts';
+import { Button, useNow } from '../components/parts.tsx';
+import { DialogShell } from './DialogShell.tsx';
+import type { QuestionProps } from './Questions.tsx';
+
+/** How long is left, and what else waits. Counted here, so that nothing is sent each second. */
+export function TimeLeft({ question, after }: Pick<QuestionProps, 'question' | 'after'>) {
+  const now = useNow(1000);
+  const more = after === 0 ? '' : `, ${plural(after, 'more question')} after this`;
+  return (
+    <span className="note">
+      {timeLeft(question.until, now)}
+      {more}
+    </span>
+  );
+}
+
+interface Words {
+  readonly title: string;
+  readonly field: string;
+  readonly wrong: string;
+}
+
+function wordsOf({ type, host, keyPath }: Question): Words {
+  if (type === 'passphrase') {
+    const key = keyPath === null ? 'the key' : pathTail(keyPath);
+    return { title: `Passphrase for ${key}`, field: 'Passphrase', wrong: 'That passphrase did not open the key.' };
+  }
+  if (type === 'code') return { title: `One-time code for ${host}`, field: 'Code', wrong: 'That code was not taken.' };
+  return { title: `Password for ${host}`, field: 'Password', wrong: `${host} did not take that password.` };
+}
+
+/** A password, passphrase or one-time code. It is in the field and nowhere else, and leaves that with the answer. */
+export function SecretQuestion({ question, after, onAnswer }: QuestionProps) {
+  const field = useRef<HTMLInputElement>(null);
+  const [empty, setEmpty] = useState(true);
+  const id = useId();
+  const { title, field: label, wrong } = wordsOf(question);
+  const again = question.attempt > 1;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const input = field.current;
+    if (input === null || input.value === '') return;
+    const answer = input.value;
+    input.value = '';
+    onAnswer(answer);
+  };
+  return (
+    <DialogShell
+      title={title}
+      lead={
+        question.type === 'passphrase'
+          ? `${question.host} would accept this key; it is locked.`
+          : `${question.host} asks for it. Rollcall hands it to ssh and keeps nothing of it.`
+      }
+      onClose={() => onAnswer(null)}
+      footer={
+        <>
+          <TimeLeft question={question} after={after} />
+          <Button onClick={() => onAnswer(null)}>Cancel</Button>
+          <Button look="primary" submit form={`${id}-form`} disabled={empty}>
+            Continue
+          </Button>
+        </>
+      }
+    >
+      <form id={`${id}-form`} className="form" onSubmit={submit}>
+        <div>
+          <label className="label" htmlFor={id}>
+            {label}
+          </label>
+          <div className="field">
+            <input
+              ref={field}
+              id={id}
+              type="password"
+              autoComplete="off"
+              spellCheck={false}
+              data-first
+              aria-describedby={`${id}-asked`}
+              aria-invalid={again}
+              onChange={(event) => setEmpty(event.target.value === '')}
+            />
+          </div>
+          {again ? (
+            <p className="field-problem" role="alert">
+              {wrong} Attempt {question.attempt}.
+            </p>
+          ) : null}
+        </div>
+        <p className="note asked" id={`${id}-asked`}>
+          ssh asks: {question.text.trim()}
+        </p>
+      </form>
+    </DialogShell>
+  );
+}
