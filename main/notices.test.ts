@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Alert, Ended, Roll } from '../app/roll/schema.ts';
-import { ended, endedAlert, host, idOf, roll, server } from '../e2e/support/fixture-roll.ts';
+import type { Alert, Ended, HostEntry, Roll } from '../app/roll/schema.ts';
+import { ended, endedAlert, host, idOf, question, roll, server, ssh } from '../e2e/support/fixture-roll.ts';
 import { bodyText, NoticeDesk, reapNotice } from './notices.ts';
 
 const leak = (pid: number, memoryBytes: number, hostName = 'local') =>
@@ -172,4 +172,55 @@ test('the result of a one-click reap', () => {
 test('markup in a name is shown, not obeyed', () => {
   expect(bodyText('<img src=x> & co', 'linux')).toBe('&lt;img src=x&gt; &amp; co');
   expect(bodyText('<a> & b', 'darwin')).toBe('<a> & b');
+});
+
+const lost = (attempt: number, over: Partial<HostEntry> = {}): Roll =>
+  roll({
+    hosts: [host('local'), host('build-01', { state: 'reconnecting', ssh: ssh('build-01', { attempt }), ...over })],
+  });
+const back = roll({ hosts: [host('local'), host('build-01')] });
+
+test('D4 a host that was lost is told once after some attempts, and again only after it was back', () => {
+  const desk = new NoticeDesk();
+  for (const attempt of [1, 2, 3]) expect(told(desk, lost(attempt))).toBeNull();
+  expect(told(desk, lost(4))).toMatchObject({
+    title: 'build-01 does not answer',
+    show: { host: 'build-01', dialog: 'none' },
+  });
+  for (const attempt of [5, 6, 40]) expect(told(desk, lost(attempt))).toBeNull();
+  expect(told(desk, back)).toBeNull();
+  expect(told(desk, lost(4))?.title).toBe('build-01 does not answer');
+});
+
+test('D4 one that was back before it was told is not; one that never was connected is no loss', () => {
+  const desk = new NoticeDesk();
+  desk.take(lost(4));
+  expect(desk.flush(back)).toBeNull();
+  expect(told(desk, lost(9, { lookedAt: null }))).toBeNull();
+});
+
+test('D5 a lost host whose key has changed is told as that, and leads to the refusal', () => {
+  const failure = { step: 'host-key', code: 'changed-host-key', message: 'It HAS CHANGED.', remedy: '', output: null };
+  const one = lost(0, { state: 'failed', ssh: ssh('build-01', { failure }) });
+  expect(told(new NoticeDesk(), one)).toMatchObject({
+    title: 'The key of build-01 has changed',
+    body: 'It HAS CHANGED.',
+    show: { host: 'build-01', dialog: 'host-steps' },
+  });
+});
+
+test('D5 a question is told soon and once while no window shows it, and not at all where one does', () => {
+  const one = roll({ questions: [question('password')] });
+  const desk = new NoticeDesk();
+  expect(desk.take(one, false)).toBe(true);
+  expect(desk.urgent).toBe(true);
+  expect(desk.flush(one)).toMatchObject({ title: 'web-eu waits for a password', show: { host: 'web-eu' } });
+  expect(told(desk, one)).toBeNull();
+  const seen = new NoticeDesk();
+  expect(seen.take(one, true)).toBe(false);
+  // The window was closed without an answer: the person has seen it.
+  expect(seen.take(one, false)).toBe(false);
+  const gone = new NoticeDesk();
+  gone.take(one, false);
+  expect(gone.flush(roll())).toBeNull();
 });

@@ -141,7 +141,7 @@ export class FakeCore implements Core {
   readonly planned: ('leaked' | readonly string[])[] = [];
   onRun: (command: Command) => Promise<CommandResult> = async () => FAKE_DONE;
   onPlan: () => Promise<Plan> = async () => ({ rows: [], freesBytes: 0, processes: 0, busy: 0 });
-  onExplain: (target: string) => Promise<Explanation> = async (target) => ({
+  onExplain: (target: string, host: string | null) => Promise<Explanation> = async (target) => ({
     server: null,
     leftover: null,
     text: `PID ${target} is bash; no kind of server matches it.`,
@@ -172,8 +172,8 @@ export class FakeCore implements Core {
     return this.onPlan();
   }
 
-  explain(target: string): Promise<Explanation> {
-    return this.onExplain(target);
+  explain(target: string, host: string | null = null): Promise<Explanation> {
+    return this.onExplain(target, host);
   }
 
   async readLog(server: string): Promise<LogText> {

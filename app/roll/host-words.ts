@@ -163,8 +163,8 @@ export function hostTrouble(host: Connection, now: number): Sentences | null {
 }
 
 /** Its host key is not the one that was known: nothing but a loud refusal. */
-export function keyChanged({ ssh }: Pick<HostEntry, 'ssh'>): boolean {
-  const code = ssh?.failure?.code;
+export function keyChanged({ state, ssh }: Pick<HostEntry, 'state' | 'ssh'>): boolean {
+  const code = state === 'failed' ? ssh?.failure?.code : undefined;
   return code === 'changed-host-key' || code === 'revoked-host-key';
 }
 

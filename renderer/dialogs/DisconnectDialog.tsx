@@ -26,7 +26,7 @@ export function DisconnectDialog({ host, servers }: Props) {
     const answer = await give({ command: 'disconnect', host, stopServers: true });
     if (answer.ok) acts.closeDialog();
   };
-  const deed = servers.length === 0 ? 'Disconnect' : `Stop ${things}`;
+  const deed = servers.length === 0 ? 'Disconnect' : `Disconnect and stop ${things}`;
   return (
     <DialogShell
       title={servers.length === 0 ? `Disconnect ${host}?` : `Disconnect ${host} and stop ${things}?`}

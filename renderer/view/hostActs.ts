@@ -1,4 +1,4 @@
-import { isLost } from '../../app/roll/host-words.ts';
+import { isLost, keyChanged } from '../../app/roll/host-words.ts';
 import type { HostEntry } from '../../app/roll/schema.ts';
 import type { ActItem } from './serverActs.ts';
 
@@ -23,9 +23,11 @@ export function hostActs(host: HostEntry): readonly ActItem<HostAct>[] {
   const first =
     state === 'disconnected' || state === 'unsupported'
       ? [item('connect', 'Connect')]
-      : lost || state === 'failed'
-        ? [item('retry', 'Try now')]
-        : [];
+      : keyChanged(host)
+        ? [item('steps', 'Show what changed…'), item('retry', 'Try now')]
+        : lost || state === 'failed'
+          ? [item('retry', 'Try now')]
+          : [];
   const leave = {
     connected: 'Disconnect',
     connecting: 'Stop trying',
@@ -40,7 +42,7 @@ export function hostActs(host: HostEntry): readonly ActItem<HostAct>[] {
     ...(wanted ? [item('disconnect', leave)] : []),
     ...(state === 'connected' && ssh.sharedWith === null ? [item('disconnect-stop', 'Disconnect and stop…')] : []),
     ...(ssh.saved ? [] : [item('save', 'Add to the list…')]),
-    ...(ssh.steps.length > 0 ? [item('steps', 'Show steps…')] : []),
+    ...(ssh.steps.length > 0 && !keyChanged(host) ? [item('steps', 'Show steps…')] : []),
     ...(ssh.saved ? [item('edit', 'Edit…')] : []),
     item('copy-alias', 'Copy alias'),
     ...(ssh.saved ? [item('remove', 'Remove…')] : []),
