@@ -39,6 +39,8 @@ export class Link implements RemoteExec, Forwards {
   readonly alias: string;
   /** Equal for all aliases that lead to one account by one way. */
   readonly key: string;
+  /** `user@machine:port`, as ssh resolved it; the port is left out where it is 22. */
+  readonly target: string;
   readonly #options: LinkOptions;
   #state: LinkState = { status: 'disconnected' };
   #line: Line | null = null;
@@ -55,6 +57,8 @@ export class Link implements RemoteExec, Forwards {
     this.#options = options;
     this.alias = options.master.resolved.alias;
     this.key = options.master.resolved.key;
+    const { user, hostname, port } = options.master.resolved;
+    this.target = `${user}@${hostname}${port === 22 ? '' : `:${port}`}`;
   }
 
   get state(): LinkState {

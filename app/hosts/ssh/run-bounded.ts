@@ -74,6 +74,9 @@ export function runBounded(
       if (child.pid === undefined) settle(null);
     });
     child.once('close', (code) => settle(code));
-    child.once('exit', (code) => setTimeout(() => settle(code), AFTER_EXIT_MS));
+    child.once('exit', (code) => {
+      // A thread that was busy has timers run before what it has not read yet: one round of reading comes in between.
+      setTimeout(() => setImmediate(() => settle(code)), AFTER_EXIT_MS);
+    });
   });
 }

@@ -172,9 +172,8 @@ export class SshHosts implements RemoteHosts {
     if (entry.machine !== null) return entry.machine;
     this.#access ??= this.#parts.openTransport((link) => this.#machines.get(link)?.linkChanged());
     const { transport } = await this.#access;
-    const { hostname, user, port } = await transport.resolve(entry.alias);
-    entry.target = `${user}@${hostname}${port === 22 ? '' : `:${port}`}`;
     const link = await transport.link(entry.alias);
+    entry.target = link.target;
     let machine = this.#machines.get(link);
     if (machine === undefined) {
       machine = new Machine({ ...this.#parts, watched: () => this.#watched() }, link, entry.name);
