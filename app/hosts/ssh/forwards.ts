@@ -208,9 +208,8 @@ function once(act: () => Promise<void>): () => Promise<void> {
 function removeFile(path: string): void {
   try {
     unlinkSync(path);
-  } catch (error) {
-    // Never made, or taken away with its folder at the session's end.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  } catch {
+    // Never made, or gone with its folder at the session's end; what is left goes at the next start.
   }
 }
 

@@ -48,7 +48,7 @@ function heard(at: At): Promise<string> {
   });
 }
 
-async function output(link: Link, script: string, deadlineMs = 10_000): Promise<string> {
+async function output(link: Link, script: string, deadlineMs = 25_000): Promise<string> {
   return (await link.exec(script, deadlineMs)).stdout.toString().trim();
 }
 
@@ -169,9 +169,12 @@ test('a machine that is down is tried again with growing pauses, at once when to
   if (link.state.status !== 'reconnecting') throw new Error('unexpected state');
   expect(link.state.why.code).toBe('refused');
   expect(link.state.retryAt.monotonic - performance.now()).toBeGreaterThan(1500);
+  // Somebody who asks in between hears how it is, and it goes on coming back.
+  expect((await failure(link.connect())).code).toBe('refused');
+  expect(link.state).toMatchObject({ status: 'reconnecting', attempt: 4 });
   await box.up();
   link.retryNow();
-  await until('it is connected', () => link.state.status === 'connected', 1500);
+  await until('it is connected', () => link.state.status === 'connected', 3000);
   await box.down();
   await until('it is lost', () => link.state.status === 'reconnecting');
   await link.disconnect();

@@ -76,7 +76,7 @@ export class Link implements RemoteExec, Forwards {
   }
 
   /**
-   * Connects unless it is connected. A failure of this first attempt is final: the person sees it at once.
+   * Connects unless it is connected. A failure of a first attempt is final: the person sees it at once.
    *
    * @throws SshFailed
    */
@@ -85,7 +85,8 @@ export class Link implements RemoteExec, Forwards {
     if (this.#closed) throw disconnected(this.alias);
     if (this.#state.status === 'connected') return;
     this.#clearRetry();
-    await (this.#connecting?.done ?? this.#begin(0));
+    // One that comes back by itself goes on doing so.
+    await (this.#connecting?.done ?? this.#begin(this.#state.status === 'reconnecting' ? this.#attempt : 0));
     const { state } = this;
     if (state.status === 'failed') throw state.error;
     if (state.status === 'reconnecting') throw state.why;
@@ -157,9 +158,12 @@ export class Link implements RemoteExec, Forwards {
 
   #begin(attempt: number): Promise<void> {
     const abort = new AbortController();
-    const done = this.#try(attempt, abort.signal).finally(() => {
-      if (this.#connecting?.abort === abort) this.#connecting = null;
-    });
+    // Begun only once it is known to be under way, since whoever hears of its first step may ask for another.
+    const done = Promise.resolve()
+      .then(() => this.#try(attempt, abort.signal))
+      .finally(() => {
+        if (this.#connecting?.abort === abort) this.#connecting = null;
+      });
     this.#connecting = { done, abort };
     return done;
   }
@@ -167,11 +171,13 @@ export class Link implements RemoteExec, Forwards {
   async #try(attempt: number, signal: AbortSignal): Promise<void> {
     this.#attempt = attempt;
     let last: Progress = { step: 'name', text: `Connecting to ${this.alias}` };
+    // A master may be found ready before the last of its words is read.
+    let over = false;
     const progress = (): void => {
-      if (!signal.aborted) this.#become({ status: 'connecting', ...last, attempt });
+      if (!over && !signal.aborted) this.#become({ status: 'connecting', ...last, attempt });
     };
     const question = (pending: Question | null): void => {
-      if (signal.aborted) return;
+      if (over || signal.aborted) return;
       if (pending === null) progress();
       else this.#become({ status: 'authenticating', question: pending, attempt });
     };
@@ -192,9 +198,11 @@ export class Link implements RemoteExec, Forwards {
         },
       });
     } catch (error) {
+      over = true;
       if (!signal.aborted) this.#failed(error, attempt);
       return;
     }
+    over = true;
     if (master === null) return;
     if (signal.aborted) return master.end();
     this.#up(master);

@@ -51,7 +51,7 @@ export class Master {
     this.processRef = processRef;
     this.socketPath = socketPath;
     this.ended = exited.then((why) => {
-      if (existsSync(dirname(socketPath))) removeSocket(socketPath);
+      removeSocket(socketPath);
       return this.#verdict ?? why;
     });
   }
@@ -238,20 +238,24 @@ function endGroup(child: ChildProcess): void {
   if (child.pid === undefined || !isRunning(child)) return;
   try {
     if (process.platform !== 'win32') process.kill(-child.pid, 'SIGKILL');
-  } finally {
+  } catch {
     // macOS refuses a group of which a member has ended already; the child itself is ended in any case.
-    child.kill('SIGKILL');
   }
+  child.kill('SIGKILL');
 }
 
 /** What ssh leaves of its socket when it is killed, also in the middle of making it (`PATH.XXXXXXXXXXXXXXXX`). */
 function removeSocket(path: string): void {
   const folder = dirname(path);
   const name = basename(path);
-  for (const entry of readdirSync(folder)) {
-    if (entry === name || (entry.startsWith(`${name}.`) && entry.length === name.length + 17)) {
-      rmSync(join(folder, entry), { force: true });
+  try {
+    for (const entry of readdirSync(folder)) {
+      if (entry === name || (entry.startsWith(`${name}.`) && entry.length === name.length + 17)) {
+        rmSync(join(folder, entry), { force: true });
+      }
     }
+  } catch {
+    // The folder went with the login session, or what is in it cannot be removed: the next start tries again.
   }
 }
 
