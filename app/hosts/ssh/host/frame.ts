@@ -5,6 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import lib from '../remote/lib.sh';
 
+/** Lines that are a comment and nothing else: some shells read what they are sent byte by byte. */
+const COMMENTS = /^[ \t]*#.*\n/gmu;
+
 /** Values for a script's variables. Sent on standard input with it, never as arguments. */
 export type Parameters = Readonly<Record<string, string | number>>;
 
@@ -39,7 +42,7 @@ export function quoted(text: string): string {
 /**
  * One script with its values. All of it is one compound command: a shell runs nothing of a text that was cut off.
  *
- * @param ownLocale leaves the account's locale and time zone alone, for what is started and stays
+ * @param ownLocale leaves the account's locale and time zone alone and tells its umask, for what is started and stays
  */
 export function compose(
   script: string,
@@ -55,9 +58,10 @@ export function compose(
     '{',
     `rc_marker=${quoted(marker)}`,
     ...values,
-    lib,
+    ...(options.ownLocale === true ? ['umask=$(umask)'] : []),
+    lib.replace(COMMENTS, ''),
     'rc_main() {',
-    script,
+    script.replace(COMMENTS, ''),
     '}',
     ...(options.ownLocale === true ? [] : ['LC_ALL=C TZ=UTC', 'export LC_ALL TZ']),
     'rc_section begin',

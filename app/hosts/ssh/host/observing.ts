@@ -122,6 +122,7 @@ export interface Observed {
 
 interface Waiting {
   readonly ref: ProcessRef;
+  readonly wantsNonce: boolean;
   readonly done: (observed: Observed) => void;
 }
 
@@ -138,12 +139,13 @@ export class Observing {
     this.#self = new Set(contact.ownLine);
   }
 
-  observe(ref: ProcessRef): Promise<Observed> {
+  /** @param wantsNonce tells the nonce in its environment as well, which costs one process more */
+  observe(ref: ProcessRef, wantsNonce = false): Promise<Observed> {
     const refused = refusePid(ref.identity.pid, this.#self);
     if (refused !== null) return Promise.resolve({ verdict: { verdict: 'unknown', why: refused }, seen: null });
     return new Promise((done) => {
       if (this.#waiting.length === 0) setImmediate(() => void this.#flush());
-      this.#waiting.push({ ref, done });
+      this.#waiting.push({ ref, wantsNonce, done });
     });
   }
 
@@ -158,7 +160,12 @@ export class Observing {
     const pids = [...new Set(batch.map(({ ref }) => ref.identity.pid))];
     let answer: Answer;
     try {
-      const parameters = { what: 'observe', pids: pids.join(' '), proc: processes, nonce: 1 };
+      const parameters = {
+        what: 'observe',
+        pids: pids.join(' '),
+        proc: processes,
+        nonce: batch.some(({ wantsNonce }) => wantsNonce) ? 1 : 0,
+      };
       answer = await this.#shell.run(processes === 'ps' ? psScript : observeScript, parameters, DEADLINE_MS);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

@@ -37,10 +37,15 @@ export class RemoteRecords implements RecordStore {
   readonly folder: string;
   readonly aside: string;
   readonly #shell: RemoteShell;
+  readonly #onRecord: (record: ServerRecord) => void;
 
-  /** @param base folder of this machine, see `machineFolder` */
-  constructor(shell: RemoteShell, base: string) {
+  /**
+   * @param base folder of this machine, see `machineFolder`
+   * @param onRecord told every record that is read or written
+   */
+  constructor(shell: RemoteShell, base: string, onRecord: (record: ServerRecord) => void = () => undefined) {
     this.#shell = shell;
+    this.#onRecord = onRecord;
     this.folder = join(base, 'records');
     this.aside = join(base, 'set-aside');
   }
@@ -77,6 +82,7 @@ export class RemoteRecords implements RecordStore {
         // A second part means that the first was cut short.
         if (files.at(-1)?.path === path) files.pop();
         files.push(file);
+        if (file.record !== null) this.#onRecord(file.record);
       }
     }
     return files;
@@ -92,6 +98,7 @@ export class RemoteRecords implements RecordStore {
     }
     const said = answer.text('trouble');
     if (said !== null || !answer.has('done')) throw new WriteFailed(path, codeOf(said ?? ''), new Error(said ?? ''));
+    this.#onRecord(record);
     return path;
   }
 

@@ -10,11 +10,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { someRecord } from '../../../records/fixtures.testing.ts';
 import type { SpawnRequest } from '../../host.ts';
 import { NOTHING_ASKED } from '../../local/testing/hosts.ts';
 import { isAlive, PYTHON, temporaryFolder, until } from '../../local/testing/processes.ts';
 import { remoteHost, type TestRemote } from '../testing/remote.ts';
 import { LocalExec, SHELLS, type TestShell } from '../testing/shells.ts';
+
+const NONCE = someRecord().nonce;
 
 interface Account extends TestRemote {
   readonly home: string;
@@ -94,7 +97,7 @@ describe.each(SHELLS)('$name', (shell) => {
     if (shell.missing !== null) context.skip(shell.missing);
     const far = await account(shell);
     const shim = script(far.home, 'shim', '#!/bin/sh\nsleep 1\nexec sleep 600\n');
-    const { ref, exit } = await spawned(far, [shim], { ROLLCALL_NONCE: 'n-2' });
+    const { ref, exit } = await spawned(far, [shim], { ROLLCALL_NONCE: NONCE });
     const { pid } = ref.identity;
     await until('it has become sleep', () => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'sleep\n');
     expect(await far.host.verify(ref)).toEqual({ verdict: 'same' });
@@ -102,6 +105,13 @@ describe.each(SHELLS)('$name', (shell) => {
     const other = await remoteHost(far.exec);
     expect(await other.host.verify(ref)).toMatchObject({ verdict: 'unknown' });
     expect(await (await other.host.hold(ref)).signal('SIGTERM')).toMatchObject({ sent: false });
+    // The record tells it to whoever reads it later.
+    await far.store.write(someRecord({ nonce: NONCE, spawned: ref, server: null, state: 'spawned' }));
+    const later = await remoteHost(far.exec);
+    await later.store.list();
+    expect(await later.host.verify(ref)).toEqual({ verdict: 'same' });
+    await other.store.write(someRecord({ nonce: '3f1f7b4e-9d54-4c1e-8f43-0a6f0a4f2b12', spawned: ref, server: null }));
+    expect(await other.host.verify(ref)).toMatchObject({ verdict: 'unknown' });
     const held = await far.host.hold(ref);
     expect(await held.signal('SIGTERM')).toEqual({ sent: true });
     expect(await held.exited(5000)).toBe(true);
@@ -189,12 +199,5 @@ describe.each(SHELLS)('$name', (shell) => {
     expect(readFileSync(large, 'utf8').endsWith('xthe end\n')).toBe(true);
     expect(readFileSync(join(logsDir, 'small.log'), 'utf8')).toBe('small\n');
     expect(readdirSync(logsDir).sort()).toEqual(['large.log', 'small.log']);
-  });
-
-  test('D19 a system that ends what a login leaves behind is told with the remedy', async (context) => {
-    if (shell.missing !== null) context.skip(shell.missing);
-    const folder = temporaryFolder();
-    const { host } = await account(shell, { PATH: `${folder}:${shell.path ?? '/usr/bin:/bin'}` });
-    expect(await host.lingerTrouble()).toBeNull();
   });
 });

@@ -1,6 +1,7 @@
 /** A remote machine as a host: looks, verdicts and signals by scripts on one account there. Spawns no ssh itself. */
 import { posix } from 'node:path';
 import { identityKey, type Observer, type ProcessRef, type Verdict } from '../../../identity/identity.ts';
+import type { ServerRecord } from '../../../records/schema.ts';
 import type { RecordStore } from '../../../records/store.ts';
 import { recognise } from '../../../servers/recognise.ts';
 import type {
@@ -55,7 +56,7 @@ class SshHost implements Host {
   readonly #files: RemoteFiles;
   readonly #reach: Reach;
   readonly #lines: (read: (name: string) => string | null) => MachineLine;
-  /** Nonces of what was started through this object: until it settles, a program may run others in its own place. */
+  /** Nonces of what our records name: a program may run others in its own place, and change its title. */
   readonly #nonces = new Map<string, string>();
   #lookedAt = Number.NEGATIVE_INFINITY;
   #trimmedAt = Number.NEGATIVE_INFINITY;
@@ -111,14 +112,19 @@ class SshHost implements Host {
     return (await this.#observe(ref)).verdict;
   }
 
-  /** What was started here and still carries its nonce is the same process, whatever program it has become since. */
+  /** Who has the recorded number and start and carries the record's nonce is that process, whatever it calls itself. */
   async #observe(ref: ProcessRef): Promise<Observed> {
-    const observed = await this.#observing.observe(ref);
+    const nonce = this.#nonces.get(identityKey(ref.identity));
+    const observed = await this.#observing.observe(ref, nonce !== undefined);
     const { verdict, seen } = observed;
     if (verdict.verdict !== 'unknown' || seen?.found !== 'process' || seen.uid !== this.uid) return observed;
-    const nonce = this.#nonces.get(identityKey(ref.identity));
     if (nonce === undefined || nonce !== seen.nonce) return observed;
     return identityKey(seen.identity) === identityKey(ref.identity) ? { seen, verdict: { verdict: 'same' } } : observed;
+  }
+
+  /** Takes in whom a record of ours names, by the nonce that it was started with. */
+  knows({ nonce, spawned, server }: Pick<ServerRecord, 'nonce' | 'spawned' | 'server'>): void {
+    for (const ref of [spawned, server]) if (ref !== null) this.#nonces.set(identityKey(ref.identity), nonce);
   }
 
   async hold(ref: ProcessRef): Promise<HeldProcess> {
@@ -246,9 +252,10 @@ export async function createSshHost(options: SshHostOptions): Promise<SshHostPar
   const contact = await makeContact(shell, options.localObserver, options.withoutProc);
   const reach = new Reach(options.forwards, contact.uid, options.onReach, options.pagePorts ?? new Map());
   const base = machineFolder(contact);
+  const host = new SshHost(shell, contact, options.recognise ?? recognise, reach);
   return {
-    host: new SshHost(shell, contact, options.recognise ?? recognise, reach),
-    store: new RemoteRecords(shell, base),
+    host,
+    store: new RemoteRecords(shell, base, (record) => host.knows(record)),
     logsDir: join(base, 'logs'),
     contact,
   };

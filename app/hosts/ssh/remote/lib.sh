@@ -6,7 +6,6 @@ unset IFS
 unalias -a 2>/dev/null
 unset -f cat grep ls stat readlink kill id uname sleep mv rm mkdir chmod sha256sum setsid sync tail 2>/dev/null
 command -v grep >/dev/null 2>&1 || PATH="$PATH:/usr/local/bin:/usr/bin:/bin"
-rc_umask=$(umask)
 umask 077
 
 # rc_section NAME...: what follows belongs to it, byte for byte, up to the next one.

@@ -36,7 +36,7 @@ if [ "$bulk" = 1 ]; then
       [ -O "$rc_pid" ] && rc_environments="$rc_environments $rc_pid/environ"
     done
   else
-    rc_environments=$(printf '%s/environ ' [0-9]*)
+    rc_environments='[0-9]*/environ'
   fi
 fi
 for rc_pid in $pids $rc_tasks; do
@@ -98,7 +98,11 @@ stat -L -c '%n %d %i' self/ns/pid $rc_executables 2>/dev/null
 if [ -n "$rc_open" ]; then
   rc_section open
   # With two folders or more, each gets a line with its name.
-  ls -ln$ls self/fd $rc_open 2>/dev/null | grep -a -e '^[0-9s].*:$' -e ' -> socket:'
+  if [ "$everyone" = 1 ]; then
+    ls -ln$ls self/fd $rc_open 2>/dev/null | grep -a -e '^[0-9s].*:$' -e ' -> socket:'
+  else
+    ls -ln$ls self/fd $rc_open 2>/dev/null
+  fi
 fi
 
 rc_tables='net/tcp net/tcp6 net/unix'

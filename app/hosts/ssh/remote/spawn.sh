@@ -58,7 +58,7 @@ case $1 in
 esac
 
 (
-  umask "$rc_umask"
+  umask "$umask"
   exec </dev/null >>"$log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
   eval "$environment"
   if command -v setsid >/dev/null 2>&1; then
