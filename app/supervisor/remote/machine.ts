@@ -42,6 +42,7 @@ export class Machine {
   #host: SteadyHost | null = null;
   /** Ports of pages, so that a reconnect gives the same ones. */
   readonly #pagePorts = new Map<string, number>();
+  readonly #nonces = new Map<string, string>();
   #contact: Contact | null = null;
   #supervisor: HostSupervisor | null = null;
   /** Contact after the latest connecting; null while there is no connection. */
@@ -152,6 +153,7 @@ export class Machine {
       localObserver: this.#parts.localObserver,
       onReach: () => this.#supervisor?.reached(),
       pagePorts: this.#pagePorts,
+      nonces: this.#nonces,
     });
     const { contact } = made;
     if (contact.isLocal) throw isThisMachine(this.name);

@@ -57,11 +57,12 @@ class SshHost implements Host {
   readonly #reach: Reach;
   readonly #lines: (read: (name: string) => string | null) => MachineLine;
   /** Nonces of what our records name: a program may run others in its own place, and change its title. */
-  readonly #nonces = new Map<string, string>();
+  readonly #nonces: Map<string, string>;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #trimmedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(shell: RemoteShell, contact: Contact, recogniser: Recognise, reach: Reach) {
+  constructor(shell: RemoteShell, contact: Contact, recogniser: Recognise, reach: Reach, nonces: Map<string, string>) {
+    this.#nonces = nonces;
     this.name = shell.host;
     this.signalling = signallingOf(shell.host, contact);
     this.uid = contact.uid;
@@ -120,11 +121,6 @@ class SshHost implements Host {
     if (verdict.verdict !== 'unknown' || seen?.found !== 'process' || seen.uid !== this.uid) return observed;
     if (nonce === undefined || nonce !== seen.nonce) return observed;
     return identityKey(seen.identity) === identityKey(ref.identity) ? { seen, verdict: { verdict: 'same' } } : observed;
-  }
-
-  /** Takes in whom a record of ours names, by the nonce that it was started with. */
-  knows({ nonce, spawned, server }: Pick<ServerRecord, 'nonce' | 'spawned' | 'server'>): void {
-    for (const ref of [spawned, server]) if (ref !== null) this.#nonces.set(identityKey(ref.identity), nonce);
   }
 
   async hold(ref: ProcessRef): Promise<HeldProcess> {
@@ -233,6 +229,8 @@ export interface SshHostOptions {
   readonly localObserver: Observer | null;
   /** Ports of pages, by what they lead to; kept by the caller so that a reconnect gives the same ones. */
   readonly pagePorts?: Map<string, number>;
+  /** Nonces of what records name, by identity; kept by the caller over reconnects, as the store is. */
+  readonly nonces?: Map<string, string>;
   readonly recognise?: Recognise;
   /** True to do as if that machine had no /proc; for tests of what stands in for it. */
   readonly withoutProc?: boolean;
@@ -252,10 +250,13 @@ export async function createSshHost(options: SshHostOptions): Promise<SshHostPar
   const contact = await makeContact(shell, options.localObserver, options.withoutProc);
   const reach = new Reach(options.forwards, contact.uid, options.onReach, options.pagePorts ?? new Map());
   const base = machineFolder(contact);
-  const host = new SshHost(shell, contact, options.recognise ?? recognise, reach);
+  const nonces = options.nonces ?? new Map<string, string>();
+  const noteNonce = ({ nonce, spawned, server }: ServerRecord): void => {
+    for (const ref of [spawned, server]) if (ref !== null) nonces.set(identityKey(ref.identity), nonce);
+  };
   return {
-    host,
-    store: new RemoteRecords(shell, base, (record) => host.knows(record)),
+    host: new SshHost(shell, contact, options.recognise ?? recognise, reach, nonces),
+    store: new RemoteRecords(shell, base, noteNonce),
     logsDir: join(base, 'logs'),
     contact,
   };

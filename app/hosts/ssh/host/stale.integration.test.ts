@@ -10,7 +10,7 @@ import { SERVER_ARGUMENT } from '../../local/testing/hosts.ts';
 import { isAlive, python, start, temporaryFolder, until } from '../../local/testing/processes.ts';
 import { WITNESS, witnessAt } from '../../local/testing/strangers.ts';
 import { recorded, remoteHost } from '../testing/remote.ts';
-import { LocalExec, SHELLS, type TestShell } from '../testing/shells.ts';
+import { LocalExec, SIGNAL_SHELLS, type TestShell } from '../testing/shells.ts';
 
 const SIGNALS: readonly Signal[] = ['SIGHUP', 'SIGINT', 'SIGCONT', 'SIGTERM', 'SIGKILL'];
 
@@ -42,7 +42,7 @@ async function witness(argument: string): Promise<{ pid: number; felt: () => str
   return { pid, felt: () => (isAlive(pid) ? readFileSync(log, 'utf8') : 'gone') };
 }
 
-describe.each(SHELLS)('$name', (shell) => {
+describe.each(SIGNAL_SHELLS)('$name', (shell) => {
   test('a dead PID is gone', async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
     const { host } = await remoteHost(new LocalExec(shell));

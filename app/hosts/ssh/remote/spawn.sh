@@ -58,6 +58,8 @@ case $1 in
 esac
 
 (
+  # Its own first words, for a shell may collect it before the next line is reached.
+  [ "$proc" = ps ] || { IFS= read -r rc_row </proc/self/stat && printf '%s\n' "$rc_row" >"$log.start"; }
   umask "$umask"
   exec </dev/null >>"$log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
   eval "$environment"
@@ -95,6 +97,8 @@ while [ $rc_round -lt 8 ]; do
   esac
 done
 
+[ -n "$rc_first" ] || { IFS= read -r rc_first; } 2>/dev/null <"$log.start"
+rm -f "$log.start"
 rc_section child
 printf %s "$rc_child"
 rc_boot

@@ -42,6 +42,11 @@ export const SHELLS: readonly TestShell[] = [
   shellAt('dash', ['/bin/dash', '-s']),
   shellAt('bash', ['/bin/bash', '--posix', '-s']),
   shellAt('busybox ash', [BUSYBOX, 'ash', '-s'], existsSync(BUSYBOX) ? farm(() => BUSYBOX) : null),
+];
+
+/** The same, and GNU tools without a python3: how signals are sent depends on it. */
+export const SIGNAL_SHELLS: readonly TestShell[] = [
+  ...SHELLS,
   shellAt(
     'dash without python',
     ['/bin/dash', '-s'],
