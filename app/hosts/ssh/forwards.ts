@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Forward, SshFailed } from './contract.ts';
 import { CHECK_MS, type Master } from './master.ts';
 import { type ForwardEnd, MuxFailed, muxCloseForward, muxOpenForward } from './mux.ts';
+import { patiently } from './patience.ts';
 
 /** sockaddr_un less its NUL: 108 on Linux, 104 on macOS and the BSDs. */
 const LONGEST_SOCKET = process.platform === 'linux' ? 107 : 103;
@@ -80,13 +81,13 @@ export class Forwarding {
 
   /** One round trip to the machine and back, without a process there. False when none came in time. */
   async ping(deadlineMs: number): Promise<boolean> {
-    const until = performance.now() + deadlineMs;
+    // Its own wait is bounded, too.
     this.#pings ??= this.#listen(NOWHERE).catch(() => {
       this.#pings = null;
       return null;
     });
-    const path = await Promise.race([this.#pings, pause(deadlineMs)]);
-    return path !== null && path !== undefined && comesBack(path, until - performance.now());
+    const path = await this.#pings;
+    return path !== null && comesBack(path, deadlineMs);
   }
 
   /** A socket of ours that leads there. */
@@ -179,11 +180,11 @@ function comesBack(path: string, deadlineMs: number): Promise<boolean> {
     const socket = connect(path);
     let connected = false;
     const settle = (answer: boolean): void => {
-      clearTimeout(timer);
+      stopWaiting();
       socket.destroy();
       resolve(answer);
     };
-    const timer = setTimeout(() => settle(false), Math.max(0, deadlineMs));
+    const stopWaiting = patiently(deadlineMs, () => settle(false));
     socket.once('connect', () => {
       connected = true;
       socket.resume();
@@ -191,10 +192,6 @@ function comesBack(path: string, deadlineMs: number): Promise<boolean> {
     socket.once('error', () => settle(connected));
     socket.once('close', () => settle(connected));
   });
-}
-
-function pause(ms: number): Promise<null> {
-  return new Promise((resolve) => setTimeout(() => resolve(null), ms));
 }
 
 function once(act: () => Promise<void>): () => Promise<void> {

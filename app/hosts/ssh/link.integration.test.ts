@@ -69,6 +69,12 @@ test('a connection carries commands: bytes as they are, streams apart, every exi
     9000,
   );
   expect([large.stdout.length, large.code]).toEqual([20_000_000, 0]);
+  // A thread that is busy while everything arrives still reads all of it.
+  const busy = link.exec('head -c 3000000 /dev/zero', 10_000);
+  await until('it is under way', () => clients() === 1);
+  const end = performance.now() + 1500;
+  while (performance.now() < end) Math.random();
+  expect((await busy).stdout.length).toBe(3_000_000);
   expect(link.processRef?.identity.pid).toBeGreaterThan(1);
   await closeAndCheck();
   expect(link.state.status).toBe('disconnected');

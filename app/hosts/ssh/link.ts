@@ -7,7 +7,6 @@ import { type LinkState, pauseBefore } from './link-state.ts';
 import type { Master } from './master.ts';
 import { disconnected } from './master-failures.ts';
 import type { Question } from './questions.ts';
-import type { Resolved } from './resolve.ts';
 import { Sessions } from './sessions.ts';
 import type { Progress } from './ssh-log.ts';
 
@@ -63,11 +62,6 @@ export class Link implements RemoteExec, Forwards {
 
   get state(): LinkState {
     return this.#state;
-  }
-
-  /** Where it leads, as resolved when it was first asked for. */
-  get resolved(): Resolved {
-    return this.#options.master.resolved;
   }
 
   /** The ssh process that runs for it; null when none does. */

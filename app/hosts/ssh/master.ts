@@ -100,7 +100,7 @@ export class Master {
           child.stderr?.destroy();
           resolve(explainEnd(alias, log, signal));
         };
-        const timer = setTimeout(explain, LAST_WORDS_MS);
+        const timer = setTimeout(() => setImmediate(explain), LAST_WORDS_MS);
         child.stderr?.once('close', () => {
           clearTimeout(timer);
           explain();
@@ -158,7 +158,8 @@ export class Master {
       if (failed !== null) throw failed;
       if (existsSync(this.socketPath) && (await this.#answers(alias))) return;
       const now = performance.now();
-      if (!isAsking()) spent += now - before;
+      // Time in which this thread was busy is none of ssh's.
+      if (!isAsking()) spent += Math.min(now - before, CHECK_MS + TICK_MS);
       before = now;
       if (spent > budgetMs) throw explainDeadline(alias, log, budgetMs);
       await Promise.race([this.ended, pause(log.told.authenticated ? TICK_MS / 5 : TICK_MS)]);

@@ -4,6 +4,7 @@
  * has been the only one since 2010.
  */
 import { connect } from 'node:net';
+import { patiently } from './patience.ts';
 
 /** A master did not do what it was asked. */
 export class MuxFailed extends Error {
@@ -109,13 +110,15 @@ function request(socketPath: string, type: number, body: Buffer, deadlineMs: num
     const settle = (act: () => void): void => {
       if (settled) return;
       settled = true;
-      clearTimeout(timer);
+      stopWaiting();
       socket.destroy();
       act();
     };
     const fail = (reason: MuxFailed['reason'], message: string): void =>
       settle(() => reject(new MuxFailed(reason, message)));
-    const timer = setTimeout(() => fail('deadline', `the master did not answer within ${deadlineMs} ms`), deadlineMs);
+    const stopWaiting = patiently(deadlineMs, () =>
+      fail('deadline', `the master did not answer within ${deadlineMs} ms`),
+    );
     socket.once('error', (error) => fail('unreachable', `the control socket cannot be reached: ${error.message}`));
     socket.once('close', () => fail('malformed', 'the master closed the connection without an answer'));
     socket.once('connect', () => {

@@ -6,8 +6,6 @@ import type { SshProgram } from './resolve.ts';
 /** Of standard output; a command of ours that says more has gone wrong. */
 export const MOST_STDOUT = 64 * 1024 * 1024;
 const MOST_STDERR = 64 * 1024;
-/** How long the streams may stay open after the client has ended: the master holds copies of them. */
-const STREAMS_MS = 1000;
 
 /**
  * A client of the master. It reads no configuration and has no way of its own to the machine: where the master takes no
@@ -50,6 +48,7 @@ export class Client {
   readonly #child: ChildProcess;
   readonly #stdout: Buffer[] = [];
   #stdoutBytes = 0;
+  #settle: () => void = () => undefined;
   #stderr = Buffer.alloc(0);
 
   constructor(child: ChildProcess, input: string | Buffer) {
@@ -67,28 +66,32 @@ export class Client {
       this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_STDERR);
     });
     this.ended = new Promise((resolve) => {
-      const settle = (code: number | null): void => {
+      let exitCode: number | null = null;
+      const settle = (): void => {
         stdin?.destroy();
         stdout?.destroy();
         stderr?.destroy();
-        resolve({ code, stdout: Buffer.concat(this.#stdout), stderr: this.#stderr.toString('utf8') });
+        resolve({ code: exitCode, stdout: Buffer.concat(this.#stdout), stderr: this.#stderr.toString('utf8') });
       };
+      this.#settle = settle;
       child.once('error', () => {
-        if (child.pid === undefined) settle(255);
+        if (child.pid !== undefined) return;
+        exitCode = 255;
+        settle();
       });
       child.once('exit', (code) => {
-        // A stopped master holds copies of the streams and never closes them.
-        const timer = setTimeout(() => settle(code), this.endedBy === null ? STREAMS_MS : 0);
-        child.once('close', () => {
-          clearTimeout(timer);
-          settle(code);
-        });
+        exitCode = code;
+        // Else its last words may not have been read yet.
+        if (this.endedBy !== null) settle();
       });
+      child.once('close', settle);
     });
   }
 
+  /** Ends it, also when it has ended already and its streams have not: a stopped master holds copies of them. */
   end(why: 'deadline' | 'too-much'): void {
     this.endedBy ??= why;
-    this.#child.kill('SIGKILL');
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) this.#settle();
+    else this.#child.kill('SIGKILL');
   }
 }
