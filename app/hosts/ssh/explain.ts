@@ -48,6 +48,20 @@ export function explainEnd(alias: string, log: SshLog, endedBy: string | null = 
   );
 }
 
+/** What it means that a connection was closed from the other side as soon as it stood. */
+export function explainClosedAtOnce(alias: string, why: SshFailed): SshFailed {
+  if (why.code !== 'closed') return why;
+  return new SshFailed(
+    alias,
+    'shell',
+    'closed-at-once',
+    `${alias} let us in and closed the connection at once.`,
+    'The account may not be meant for logins, or a limit of sessions or memory ends them there: ask whoever runs it.',
+    why.output,
+    why,
+  );
+}
+
 /** The whole attempt took too long. */
 export function explainDeadline(alias: string, log: SshLog, budgetMs: number): SshFailed {
   const { address } = log.told;

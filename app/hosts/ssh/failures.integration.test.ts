@@ -169,3 +169,18 @@ test('D13 a jump works and takes no master of the person’s, nor leaves one beh
   expect(['gate', 'box'].filter((name) => existsSync(`${theirs}/${name}.sock`))).toEqual([]);
   await until('the gate has no connection left', () => gate.connections().length === 0, 3000);
 });
+
+test('D19 a machine that lets us in and closes at once says so, and is not hammered', async () => {
+  const box = await testSshd();
+  const { transport, states, closeAndCheck } = await testTransport(sshConfig({ box: [box] }), {
+    onChange: (link) => {
+      if (link.state.status === 'connected') box.signalConnections('SIGKILL');
+    },
+  });
+  const link = await transport.link('box');
+  await link.connect().catch(failAs);
+  await until('it is tried the third time', () => link.state.status === 'reconnecting' && link.state.attempt === 3);
+  const why = states.flatMap((state) => (state.status === 'reconnecting' ? `${state.why.step} ${state.why.code}` : []));
+  expect(new Set(why)).toEqual(new Set(['shell closed-at-once']));
+  await closeAndCheck();
+});

@@ -1,7 +1,7 @@
 import type { ProcessRef } from '../../identity/identity.ts';
 import { type AttemptOptions, startMaster } from './attempt.ts';
 import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFailed } from './contract.ts';
-import { isPermanent } from './explain.ts';
+import { explainClosedAtOnce, isPermanent } from './explain.ts';
 import { Forwarding, type PortForward, type Remote } from './forwards.ts';
 import { type LinkState, pauseBefore } from './link-state.ts';
 import type { Master } from './master.ts';
@@ -16,6 +16,8 @@ const RESPONDS_MS = 1500;
 const ROUND_TRIP_MS = 5000;
 /** One that lasted this long was a connection; attempts after it count anew. */
 const LASTED_MS = 10_000;
+/** One that is closed within this was not meant to be. */
+const AT_ONCE_MS = 1500;
 
 export interface LinkOptions extends AttemptOptions {
   /** The state has changed, or the ssh process has. */
@@ -225,8 +227,9 @@ export class Link implements RemoteExec, Forwards {
   #lost(line: Line, why: SshFailed): void {
     if (this.#line !== line) return;
     this.#line = null;
-    if (performance.now() - line.since > LASTED_MS) this.#attempt = 0;
-    this.#comeBack(why);
+    const lasted = performance.now() - line.since;
+    if (lasted > LASTED_MS) this.#attempt = 0;
+    this.#comeBack(lasted < AT_ONCE_MS ? explainClosedAtOnce(this.alias, why) : why);
   }
 
   #comeBack(why: SshFailed): void {

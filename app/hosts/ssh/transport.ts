@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ensureRuntimeFolder } from '../../config/folders.ts';
 import type { ProcessRef } from '../../identity/identity.ts';
+import { watchClocks } from './clock-watch.ts';
 import { SshFailed } from './contract.ts';
 import type { Environment } from './environment.ts';
 import { Link } from './link.ts';
@@ -31,9 +32,6 @@ export interface TransportOptions {
 
 const CONNECTING_AT_ONCE = 6;
 const RESOLVING_AT_ONCE = 4;
-/** Above this the wall clock has jumped against the monotonic one: the machine slept. */
-const JUMP_MS = 5000;
-const WATCH_MS = 5000;
 /** Logs of sessions that a killed app left; none of a living one is as old. */
 const OLD_MS = 24 * 3_600_000;
 
@@ -47,7 +45,7 @@ export class Transport {
   /** Each has a deadline, which fifty at once would not meet. */
   readonly #resolving = new Turns(RESOLVING_AT_ONCE);
   readonly #quit = new AbortController();
-  readonly #watch: NodeJS.Timeout;
+  readonly #stopWatch: () => void;
   #closed: Promise<void> | null = null;
 
   private constructor(options: TransportOptions, folder: string) {
@@ -55,7 +53,7 @@ export class Transport {
     this.#folder = folder;
     const { program = 'ssh', sshConfig, env } = options;
     this.#ssh = { program, sshConfig, env };
-    this.#watch = watchClocks(() => void this.wake());
+    this.#stopWatch = watchClocks(() => void this.wake());
   }
 
   /**
@@ -130,22 +128,10 @@ export class Transport {
   }
 
   async #close(): Promise<void> {
-    clearInterval(this.#watch);
+    this.#stopWatch();
     this.#quit.abort();
     await Promise.all(this.links.map((link) => link.close()));
   }
-}
-
-/** Calls back when the wall clock has run ahead of the monotonic one, which stands still while the machine sleeps. */
-function watchClocks(onJump: () => void): NodeJS.Timeout {
-  let ahead = Date.now() - performance.now();
-  const timer = setInterval(() => {
-    const now = Date.now() - performance.now();
-    if (now - ahead > JUMP_MS) onJump();
-    ahead = now;
-  }, WATCH_MS);
-  timer.unref();
-  return timer;
 }
 
 /** Removes sockets that nobody listens on, and old logs. Sockets of masters that live on are the guard's to end. */
