@@ -192,7 +192,8 @@ test('D5 two machines that share a home keep to their own records, and each find
 
 test('a remote boot makes what was recorded before it gone, whatever has its number now', async () => {
   const box = await testSshd({ machine: true });
-  const before = await hostOver(await linkTo(box));
+  const link = await linkTo(box);
+  const before = await hostOver(link);
   const server = await spawnServer(before, 'nonce');
   await before.store.write(someRecord({ spawned: server.ref }));
   await box.down();
@@ -201,6 +202,10 @@ test('a remote boot makes what was recorded before it gone, whatever has its num
   const [file] = await after.store.list();
   expect(file?.record?.spawned).toEqual(server.ref);
   expect(await after.host.verify(server.ref)).toEqual({ verdict: 'gone', why: 'the machine has booted since' });
+  await until('the connection is back', async () => {
+    await link.wake();
+    return link.state.status === 'connected';
+  });
   // Who has not noticed the boot says so, too, and takes nothing there for what it knew.
   expect(await before.host.verify(server.ref)).toEqual({ verdict: 'gone', why: 'the machine has booted since' });
   await expect(before.host.look(NOTHING_ASKED)).rejects.toMatchObject({ message: expect.stringContaining('booted') });

@@ -3,11 +3,11 @@ import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProcessInfo } from '../../host.ts';
 import { NOTHING_ASKED, SERVER_ARGUMENT, testHost } from '../../local/testing/hosts.ts';
 import { endOrphanAfterTest, isAlive, python, start, temporaryFolder, until } from '../../local/testing/processes.ts';
-import { recorded, remoteHost } from '../testing/remote.ts';
+import { openRemote, recorded, remoteHost, type TestRemote } from '../testing/remote.ts';
 import { LocalExec, SHELLS } from '../testing/shells.ts';
 
 /** Listens, says its port, then starts what it is told to. */
@@ -30,11 +30,18 @@ function lasting(info: ProcessInfo | null | undefined): unknown {
 }
 
 describe.each(SHELLS)('$name', (shell) => {
+  const exec = new LocalExec(shell);
+  let host: TestRemote['host'];
+  beforeAll(async () => {
+    if (shell.missing === null) ({ host } = await openRemote(exec));
+  });
+  afterAll(async () => {
+    if (shell.missing === null) await host.close();
+  });
+
   test('D3 a look says the same as one taken on the machine itself, and the next takes one round trip', async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
     const local = await testHost({ usePidfds: false });
-    const exec = new LocalExec(shell);
-    const { host } = await remoteHost(exec);
     const folder = join(temporaryFolder(), 'dé x');
     mkdirSync(folder);
     const server = python(LISTENER, [SERVER_ARGUMENT, '', 'a\nb', 'ü\t'], {
@@ -75,7 +82,6 @@ describe.each(SHELLS)('$name', (shell) => {
 
   test('a client on the remote machine is told by its process', async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
-    const { host } = await remoteHost(new LocalExec(shell));
     const server = python(LISTENER, [SERVER_ARGUMENT]);
     const port = Number(await server.line());
     await host.look(NOTHING_ASKED);
@@ -116,7 +122,6 @@ print(flush=True); time.sleep(600)
 
   test('who holds a port is told, whatever it is', async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
-    const { host } = await remoteHost(new LocalExec(shell));
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -130,7 +135,6 @@ print(flush=True); time.sleep(600)
 
   test('an exit is told by the next look, once', async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
-    const { host } = await remoteHost(new LocalExec(shell));
     const sleeper = start('sleep', ['600']);
     const told: unknown[] = [];
     host.watchExit(await recorded(host, sleeper.pid), (status) => told.push(status));
@@ -149,8 +153,6 @@ print(flush=True); time.sleep(600)
 
   test('verdicts that are asked for in one turn take one round trip, and a wait takes one more', async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
-    const exec = new LocalExec(shell);
-    const { host } = await remoteHost(exec);
     const sleepers = Array.from({ length: 5 }, () => start('sleep', ['600']));
     const refs = [];
     for (const { pid } of sleepers) refs.push(await recorded(host, pid));

@@ -14,8 +14,9 @@ const NO_FORWARDS: Forwards = {
   port: () => Promise.reject(new Error('no forwards in this test')),
 };
 
-export async function remoteHost(exec: RemoteExec, options: Partial<SshHostOptions> = {}): Promise<TestRemote> {
-  const remote = await createSshHost({
+/** The caller closes it. */
+export function openRemote(exec: RemoteExec, options: Partial<SshHostOptions> = {}): Promise<TestRemote> {
+  return createSshHost({
     name: 'far',
     exec,
     forwards: NO_FORWARDS,
@@ -24,6 +25,10 @@ export async function remoteHost(exec: RemoteExec, options: Partial<SshHostOptio
     recognise: recogniseTestServer,
     ...options,
   });
+}
+
+export async function remoteHost(exec: RemoteExec, options: Partial<SshHostOptions> = {}): Promise<TestRemote> {
+  const remote = await openRemote(exec, options);
   onTestFinished(() => remote.host.close());
   return remote;
 }
