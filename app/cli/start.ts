@@ -21,7 +21,8 @@ export const start: Verb = async ({ io, open }, args) => {
     directory,
     port: port === undefined ? null : wholeNumber(port, 'port', 1, 65_535),
     forPid: forPid === undefined ? null : wholeNumber(forPid, 'for', 2, 4_194_304),
-    keepRunning: args.has('keep-running'),
+    // A server on another host stays when Rollcall quits: it is there for whoever comes back to that machine.
+    keepRunning: there || args.has('keep-running'),
   };
   const json = args.has('json');
   const handle = await open('act');

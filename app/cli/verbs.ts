@@ -58,7 +58,7 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
       dir: { value: 'DIR', help: 'folder it works in; the current one by default' },
       port: { value: 'PORT', help: 'port it listens on; by default it chooses' },
       for: { value: 'PID', help: 'stop it when this process goes away' },
-      'keep-running': { help: 'leave it running when the app quits' },
+      'keep-running': { help: 'leave it running when the app quits (always so on other hosts)' },
       json: JSON_FLAG,
     },
     least: 1,

@@ -112,10 +112,7 @@ export class Fleet implements LocalCore {
   }
 
   async #start(command: Extract<Command, { command: 'start' }>, by: Actor): Promise<CommandResult> {
-    const { host = LOCAL_HOST } = command;
-    if (host === LOCAL_HOST) return this.#run1(this.#local, command, by);
-    // Elsewhere a server stays when Rollcall quits, unless a person says otherwise of that one.
-    return this.#run1(await this.#named(host), { ...command, keepRunning: true }, by);
+    return this.#run1(await this.#named(command.host ?? LOCAL_HOST), command, by);
   }
 
   #run1(supervisor: HostSupervisor, command: Command, by: Actor): Promise<CommandResult> {

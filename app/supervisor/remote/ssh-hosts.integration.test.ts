@@ -1,11 +1,8 @@
 /** Hosts over real sshds, each a machine of its own, through the whole core: connect, start, use, lose, stop, let go. */
-import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { PYTHON, SPAWN_AT, until } from '../../hosts/local/testing/processes.ts';
-import { WITNESS } from '../../hosts/local/testing/strangers.ts';
+import { replaceOn, sshIn } from '../../hosts/ssh/testing/replace.ts';
 import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../../hosts/ssh/testing/sshd.ts';
 import type { HostEntry, Roll, Server } from '../../roll/schema.ts';
 import { readAudit } from '../audit.ts';
@@ -13,7 +10,6 @@ import { installFake } from '../fake-opencode.testing.ts';
 import { openWorld, type World } from '../world.testing.ts';
 
 const trouble = sshdTrouble();
-const run = promisify(execFile);
 
 let box: TestSshd;
 let world: World;
@@ -43,49 +39,11 @@ async function connect(name: string): Promise<void> {
 
 async function start(host: string): Promise<{ id: string; pid: number; url: string | null }> {
   const result = await world.core.run(
-    { command: 'start', host, kind: 'opencode', directory: project, port: null, forPid: null, keepRunning: false },
+    { command: 'start', host, kind: 'opencode', directory: project, port: null, forPid: null, keepRunning: true },
     'cli',
   );
   if (!result.ok || result.server === null) throw new Error(JSON.stringify(result));
   return result.server;
-}
-
-/** Runs a command there as a person would. */
-async function sshIn(alias: string, command: string, input = ''): Promise<string> {
-  const running = run('/usr/bin/ssh', ['-F', config, '--', alias, command]);
-  running.child.stdin?.end(input);
-  return (await running).stdout;
-}
-
-/** A witness that takes the number of a process of the box, or has a thread of that number; it writes each signal down. */
-const REPLACE = `
-import sys, threading, time
-WITNESS = ${JSON.stringify(WITNESS)}
-pid, way, log = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-os.kill(pid, signal.SIGKILL)
-while os.path.exists(f'/proc/{pid}'): time.sleep(0.01)
-time.sleep(0.05)
-if way == 'process':
-    spawn_at(pid, [sys.executable, '-c', WITNESS, log])
-elif os.fork() == 0:
-    os.setsid()
-    null = os.open('/dev/null', os.O_RDWR)
-    for fd in (0, 1, 2): os.dup2(null, fd)
-    for attempt in range(500):
-        with open('/proc/sys/kernel/ns_last_pid', 'w') as last: last.write(str(pid - 1))
-        thread = threading.Thread(target=time.sleep, args=(600,), daemon=True)
-        thread.start()
-        if thread.native_id == pid: break
-    exec(WITNESS.replace('sys.argv[1]', 'log'))
-`;
-
-/** Kills a server of the box without any ado and puts a stranger, or a stranger's thread, onto its number. */
-async function replace(pid: number, way: 'process' | 'thread'): Promise<() => string[]> {
-  const log = join(box.folder, `signals-${pid}-${way}`);
-  writeFileSync(log, '');
-  await sshIn('box', `${PYTHON} - ${pid} ${way} ${log}`, `${SPAWN_AT}${REPLACE}`);
-  await until('the stranger is there', () => readFileSync(log, 'utf8').startsWith('ready'));
-  return () => readFileSync(log, 'utf8').split('\n').slice(1, -1);
 }
 
 async function answers(url: string | null): Promise<boolean> {
@@ -200,7 +158,7 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
     await open({ box: [box] });
     const path = join(project, 'opencode');
     // Started by somebody's command over ssh, detached, and its shell is gone.
-    await sshIn('box', `cd ${project} && setsid ${path} serve --port 0 >/dev/null 2>&1 </dev/null & sleep 1`);
+    await sshIn(config, 'box', `cd ${project} && setsid ${path} serve --port 0 >/dev/null 2>&1 </dev/null & sleep 1`);
     await connect('box');
     const roll = await world.until(
       'it is leaked',
@@ -234,7 +192,7 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
       let began = performance.now();
       const server = await start('box');
       times.fresh.push(performance.now() - began);
-      const felt = await replace(server.pid, way);
+      const felt = await replaceOn(box, config, 'box', server.pid, way);
       began = performance.now();
       const again = await start('box');
       times.stale.push(performance.now() - began);

@@ -165,8 +165,10 @@ class SshHost implements Host {
     return { ref, exit };
   }
 
+  /** `~` is the account's home there. */
   folder(path: string): Promise<Folder> {
-    return this.#files.folder(path);
+    const { home } = this.#contact;
+    return this.#files.folder(path === '~' || path.startsWith('~/') ? `${home}${path.slice(1)}` : path);
   }
 
   isFile(path: string): Promise<boolean> {

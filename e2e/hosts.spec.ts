@@ -1,0 +1,154 @@
+/** Hosts over SSH, driven through the real window: real ssh, real sshd, real opencode, real processes on the other side. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Page } from '@playwright/test';
+import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
+import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';
+import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
+import type { Folders } from './support/app.ts';
+import { rollcall } from './support/command-line.ts';
+import { eventually } from './support/processes.ts';
+import { opencodeEnv } from './support/servers.ts';
+import { expect, test, windowOf } from './support/test.ts';
+
+test.setTimeout(180_000);
+
+const trouble = sshdTrouble();
+test.skip(trouble !== null, trouble ?? '');
+
+const OPENCODE = resolve(import.meta.dirname, '../node_modules/.bin/opencode');
+const PASSWORD = 'correct horse 9';
+
+let box: TestSshd | null = null;
+test.afterEach(async () => {
+  await box?.close();
+  box = null;
+});
+
+/** Saves a host that the app finds opencode on. */
+function save(folders: Folders, name: string): void {
+  const { XDG_DATA_HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, ...more } = opencodeEnv(
+    join(folders.root, 'there'),
+  );
+  const env = { XDG_DATA_HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, ...more };
+  const hosts = { [name]: { start: { opencode: { path: OPENCODE, env } } } };
+  writeFileSync(join(folders.config, 'config.json'), JSON.stringify({ hosts, leak: { graceSeconds: 0 } }));
+}
+
+const hostLine = (page: Page, name: string) =>
+  page.getByRole('navigation', { name: 'Hosts' }).getByText(name, { exact: true });
+
+test('D11 an unknown key is confirmed and a password given in the window; opencode is started there, used and stopped', async ({
+  launch,
+  folders,
+  mark,
+}) => {
+  box = await startSshd({
+    machine: true,
+    accounts: [{ name: 'root', password: PASSWORD }],
+    config: ['PasswordAuthentication yes', 'PubkeyAuthentication no'],
+  });
+  mkdirSync(join(folders.root, 'there'));
+  save(folders, 'box');
+  const known = join(folders.root, 'known_hosts');
+  const config = sshConfig({ box: [box, `UserKnownHostsFile ${known}`, 'PreferredAuthentications password'] });
+  const app = await launch({ env: { ROLLCALL_SSH_CONFIG: config } });
+  const page = await windowOf(app);
+  await hostLine(page, 'box').click();
+  await page.getByRole('button', { name: 'Connect', exact: true }).click();
+
+  const key = page.getByRole('alertdialog', { name: 'Is this the key of box?' });
+  await expect(key).toBeVisible({ timeout: 30_000 });
+  // It is shown in groups, for the eye.
+  expect((await key.innerText()).replace(/\s+/gu, '')).toContain(box.fingerprint);
+  await expect(key.getByRole('button', { name: 'Cancel' })).toBeFocused();
+  await key.getByRole('button', { name: 'Trust and connect' }).click();
+  const secret = page.getByRole('dialog', { name: 'Password for box' });
+  await secret.getByLabel('Password').fill('wrong');
+  await secret.getByRole('button', { name: 'Continue' }).click();
+  await expect(secret.getByRole('alert')).toContainText('box did not take that password', { timeout: 20_000 });
+  await secret.getByLabel('Password').fill(PASSWORD);
+  await secret.getByRole('button', { name: 'Continue' }).click();
+  await expect(page.getByRole('button', { name: 'Disconnect', exact: true })).toBeVisible({ timeout: 30_000 });
+
+  await page
+    .getByRole('button', { name: /Start server/u })
+    .first()
+    .click();
+  const dialog = page.getByRole('dialog', { name: 'Start a server' });
+  await dialog.getByLabel('Folder').fill('~');
+  await dialog.getByRole('button', { name: 'Start opencode' }).click();
+  const row = page.getByRole('row', { name: /Supervised/u });
+  await expect(row).toBeVisible({ timeout: 90_000 });
+  const list = JSON.parse(await rollcall(folders, mark, 'list', '--json')) as {
+    servers: { host: string; url: string | null; standing: string }[];
+  };
+  const [server] = list.servers.filter(({ host, standing }) => host === 'box' && standing === 'supervised');
+  expect(server).toBeDefined();
+  await eventually(async () => {
+    const answer = await fetch(new URL('/global/health', server?.url ?? 'http://127.0.0.1:1/'), {
+      signal: AbortSignal.timeout(2000),
+    });
+    expect(((await answer.json()) as { healthy: boolean }).healthy).toBe(true);
+  }, 20_000);
+
+  await row.click();
+  await page.getByRole('button', { name: 'Stop…' }).click();
+  const question = page.getByRole('alertdialog');
+  await question.getByRole('button', { name: /^Stop opencode/u }).click();
+  await page.mouse.move(5, 5);
+  await expect(page.getByRole('row', { name: /Supervised/u })).toHaveCount(0, { timeout: 30_000 });
+  await app.close();
+  await eventually(() => expect(box?.connections()).toEqual([]));
+});
+
+test('a stale record, by PID and by thread: on again at once, off again without a signal to the stranger, in the window', async ({
+  launch,
+  folders,
+  mark,
+}) => {
+  box = await startSshd({ machine: true });
+  const project = join(box.folder, 'project');
+  mkdirSync(project);
+  const hosts = { box: { connect: 'at-start', start: { opencode: { path: installFake(project) } } } };
+  writeFileSync(join(folders.config, 'config.json'), JSON.stringify({ hosts }));
+  const config = sshConfig({ box: [box] });
+  const app = await launch({ env: { ROLLCALL_SSH_CONFIG: config } });
+  const page = await windowOf(app);
+  await hostLine(page, 'box').click();
+  const row = page.getByRole('row', { name: /Supervised/u });
+  const on = async (): Promise<number> => {
+    await page
+      .getByRole('button', { name: /Start server/u })
+      .first()
+      .click();
+    const dialog = page.getByRole('dialog', { name: 'Start a server' });
+    await dialog.getByLabel('Folder').fill(project);
+    await dialog.getByRole('button', { name: 'Start opencode' }).click();
+    await expect(dialog).toBeHidden({ timeout: 30_000 });
+    await page.mouse.move(5, 5);
+    await expect(row).toBeVisible({ timeout: 20_000 });
+    const { servers } = JSON.parse(await rollcall(folders, mark, 'list', '--json')) as {
+      servers: { host: string; pid: number; standing: string }[];
+    };
+    return servers.find(({ host, standing }) => host === 'box' && standing === 'supervised')?.pid ?? 0;
+  };
+  await expect(page.getByRole('button', { name: 'Disconnect', exact: true })).toBeVisible({ timeout: 30_000 });
+  for (const way of ['process', 'thread'] as const) {
+    const felt = await replaceOn(box, config, 'box', await on(), way);
+    await page.mouse.move(5, 5);
+    await expect(row).toHaveCount(0, { timeout: 20_000 });
+    await on();
+    expect(felt()).toEqual([]);
+    await row.click();
+    await page.getByRole('button', { name: 'Stop…' }).click();
+    await page
+      .getByRole('alertdialog')
+      .getByRole('button', { name: /^Stop opencode/u })
+      .click();
+    await page.mouse.move(5, 5);
+    await expect(row).toHaveCount(0, { timeout: 30_000 });
+    expect(felt()).toEqual([]);
+  }
+  await app.close();
+});
