@@ -38,6 +38,8 @@ export class RemoteRecords implements RecordStore {
   readonly aside: string;
   readonly #shell: RemoteShell;
   readonly #onRecord: (record: ServerRecord) => void;
+  /** What the latest list said of writing; asking on its own would cost a round trip for each look. */
+  #said: string | null = null;
 
   /**
    * @param base folder of this machine, see `machineFolder`
@@ -61,6 +63,7 @@ export class RemoteRecords implements RecordStore {
 
   async list(): Promise<RecordFile[]> {
     const answer = await this.#run('list');
+    this.#said = answer.text('trouble');
     if (answer.has('unreadable')) {
       const problem = 'it could not be read as a folder';
       return [{ path: this.folder, sha256: '', record: null, problem, newer: false }];
@@ -76,6 +79,7 @@ export class RemoteRecords implements RecordStore {
     const files: RecordFile[] = [];
     let path: string | null = null;
     for (const section of answer.sections) {
+      if (section.name === 'trouble') continue;
       if (section.name === 'name') path = join(this.folder, section.bytes.toString('utf8'));
       else if (path !== null) {
         const file = fileFrom(path, section);
@@ -108,10 +112,10 @@ export class RemoteRecords implements RecordStore {
     if (said.text('trouble') !== null) throw stuck(path, 'removed', said);
   }
 
+  /** As of the latest list. */
   async trouble(): Promise<string | null> {
-    const said = (await this.#run('trouble')).text('trouble');
-    if (said === null) return null;
-    const code = codeOf(said);
+    if (this.#said === null) return null;
+    const code = codeOf(this.#said);
     return `${this.folder} on ${this.#shell.host} cannot be written (${code}). ${remedyFor(code)}`;
   }
 

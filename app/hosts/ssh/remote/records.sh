@@ -1,5 +1,5 @@
 # Records on this machine: read, written, removed and set aside. Writing is atomic; nothing is thrown away unread.
-#   what    list, read, write, remove, aside or trouble
+#   what    list (which also tells why nothing could be written), read, write, remove or aside
 #   folder  where the records of this machine and PID namespace are
 #   name    a file name in it
 #   text    what is to be written
@@ -48,6 +48,11 @@ case $what in
     for rc_file in "$folder"/*.json; do
       rc_tell "$rc_file"
     done
+    [ ! -e "$folder" ] || [ -w "$folder" ] || {
+      rc_said=$( (: >"$folder/.writable.$$") 2>&1)
+      rm -f "$folder/.writable.$$" 2>/dev/null
+      rc_trouble "${rc_said:-Permission denied}"
+    }
     ;;
   read)
     rc_tell "$folder/$name"
@@ -77,13 +82,6 @@ case $what in
       return 0
     }
     rc_section done
-    ;;
-  trouble)
-    [ ! -e "$folder" ] || [ -w "$folder" ] || {
-      rc_said=$( (: >"$folder/.writable.$$") 2>&1)
-      rm -f "$folder/.writable.$$" 2>/dev/null
-      rc_trouble "${rc_said:-Permission denied}"
-    }
     ;;
   *) return 4 ;;
 esac
