@@ -39,7 +39,7 @@ export class Steps {
 
   /** It has failed at this step, or at the one it was at. */
   fail(step: string, detail: string): void {
-    const index = SSH_STEPS.findIndex((each) => each === step);
+    const index = SSH_STEPS.indexOf(step as Step);
     if (index >= 0) this.#at = index;
     this.#at ??= 0;
     this.#failed = true;
