@@ -5,7 +5,7 @@ import { clockTime, formatBytes, leftoverName, rowName, standingSign } from '../
 import { DONE, FAILED, type Verb } from './io.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget, type Target } from './targets.ts';
-import { hostFlag, reach, rowHost } from './where.ts';
+import { hostFlag, pidHost, reach, rowHost } from './where.ts';
 
 const SIGNS: Readonly<Record<Check['result'], string>> = { holds: '✓', 'does-not-hold': '✗', 'could-not-run': '?' };
 
@@ -22,7 +22,7 @@ export const explain: Verb = async ({ io, open }, args) => {
         await io.out(`${JSON.stringify({ server: null, leftover: null, text: trouble, records: [] }, null, 2)}\n`);
       return FAILED;
     }
-    const target = await findTarget(handle.core, word, host);
+    const target = await findTarget(handle.core, word, pidHost(handle.core.roll, host));
     const { roll } = handle.core;
     const place =
       target.found === 'server' ? target.server.host : target.found === 'leftover' ? target.leftover.host : null;

@@ -7,7 +7,7 @@ import { failureText } from './failure.ts';
 import { type CoreHandle, DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
 import { hostsJson, renderHosts } from './render-hosts.ts';
 import { printable } from './table.ts';
-import { hostWord, reach, rowHost } from './where.ts';
+import { hostWord, knownAs, reach, rowHost } from './where.ts';
 
 export const hosts: Verb = async ({ io, open }, args) => {
   const handle = await open('read');
@@ -43,7 +43,7 @@ export const connect: Verb = async ({ io, open }, args) => {
   const handle = await open('act');
   try {
     const stop = json ? () => undefined : followSteps(handle, name, io);
-    const result = await handle.core.run({ command: 'connect', host: name }, 'cli');
+    const result = await handle.core.run({ command: 'connect', host: knownAs(handle.core.roll, name) }, 'cli');
     stop();
     const entry = hostNamed(handle.core.roll, name);
     const host = entry === null ? null : (hostsJson({ ...handle.core.roll, hosts: [entry] })[0] ?? null);
@@ -114,7 +114,8 @@ export const disconnect: Verb = async ({ io, open }, args) => {
         );
       }
     }
-    const result = await handle.core.run({ command: 'disconnect', host: name, stopServers: stops }, 'cli');
+    const known = knownAs(handle.core.roll, name);
+    const result = await handle.core.run({ command: 'disconnect', host: known, stopServers: stops }, 'cli');
     if (!result.ok) return await refuse(io, json, failureText(result.failure));
     if (json) {
       await io.out(`${JSON.stringify({ ok: true, message: result.message, results: result.results }, null, 2)}\n`);

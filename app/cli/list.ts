@@ -3,7 +3,7 @@ import type { Roll } from '../roll/schema.ts';
 import { type Context, type CoreHandle, DONE, FAILED, type Io, type Verb } from './io.ts';
 import { listJson } from './list-json.ts';
 import { renderRoll, rollFingerprint } from './render-roll.ts';
-import { hostFlag, reach, rollOfHost } from './where.ts';
+import { hostFlag, knownAs, reach, rollOfHost } from './where.ts';
 
 const EVERY_MS = 2000;
 
@@ -56,7 +56,13 @@ async function watch({ io, open }: Context, json: boolean, host: string | null):
         gone = followLoss(handle);
       }
       if (handle.origin === 'local')
-        await handle.core.run({ command: 'look', ...(host === null ? {} : { host }) }, 'cli');
+        await handle.core.run(
+          {
+            command: 'look',
+            ...(host === null || host === THIS_MACHINE ? {} : { host: knownAs(handle.core.roll, host) }),
+          },
+          'cli',
+        );
       if (io.outIsTerminal && !json) {
         // Home, then each line cleared to its end, then the rest below: no flicker of an empty screen.
         const lines = text(handle, io, { json: false, host, indent: 0 }).replaceAll('\n', '\u001b[K\n');

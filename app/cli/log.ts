@@ -3,7 +3,7 @@ import { endedNamed } from './ended.ts';
 import { DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
-import { hostFlag, reach } from './where.ts';
+import { hostFlag, pidHost, reach } from './where.ts';
 
 export const log: Verb = async ({ io, open }, args) => {
   const word = args.positionals[0] ?? '';
@@ -17,7 +17,7 @@ export const log: Verb = async ({ io, open }, args) => {
     }
     const [ended, another] = endedNamed(handle.core.roll.ended, word);
     if (ended === undefined) checkTarget(word);
-    const target = await findTarget(handle.core, word, host);
+    const target = await findTarget(handle.core, word, pidHost(handle.core.roll, host));
     // A PID may happen to read like the start of a number.
     if (target.found !== 'server' && ended !== undefined && another === undefined) {
       return await print(io, await handle.core.readLog(ended.nonce), `${ended.label} has no log.`);

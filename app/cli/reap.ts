@@ -8,7 +8,7 @@ import { type Arguments, type CoreHandle, DONE, type ExitCode, FAILED, type Io, 
 import { planLines, planQuestion } from './render-plan.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
-import { hostFlag, reach, rowHost } from './where.ts';
+import { hostFlag, pidHost, reach, rowHost } from './where.ts';
 
 /** The most rows a command may name. */
 const AT_ONCE = 1000;
@@ -90,7 +90,7 @@ async function propose(core: Core, args: Arguments, host: string | null): Promis
   const refused: ReapResult[] = [];
   const ids = new Set<string>();
   for (const word of args.positionals) {
-    const target = await findTarget(core, word, host);
+    const target = await findTarget(core, word, pidHost(core.roll, host));
     if (target.found === 'nothing')
       refused.push(refusal(null, target.pid, target.target, `Nothing was signalled. ${target.text}`));
     else ids.add(target.id);

@@ -4,7 +4,7 @@ import { shortenPath } from '../roll/words.ts';
 import { failureText } from './failure.ts';
 import { DONE, FAILED, UsageError, type Verb } from './io.ts';
 import { printable } from './table.ts';
-import { hostFlag } from './where.ts';
+import { hostFlag, knownAs } from './where.ts';
 import { wholeNumber } from './whole-number.ts';
 
 export const start: Verb = async ({ io, open }, args) => {
@@ -34,7 +34,7 @@ export const start: Verb = async ({ io, open }, args) => {
     // A start that is cut off would leave a server that no process looks after.
     io.listenForInterrupt();
     if (command.forPid !== null) await handle.watchOwners();
-    const running = handle.core.run(command, 'cli');
+    const running = handle.core.run(there ? { ...command, host: knownAs(handle.core.roll, host) } : command, 'cli');
     const result = await Promise.race([running, interrupted(io.ended)]);
     if (result === 'interrupted') {
       // Nobody asks for the answer any more.

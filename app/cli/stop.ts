@@ -4,7 +4,7 @@ import { failureText } from './failure.ts';
 import { DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
-import { hostFlag, reach } from './where.ts';
+import { hostFlag, pidHost, reach } from './where.ts';
 
 export const stop: Verb = async ({ io, open }, args) => {
   const word = args.positionals[0] ?? '';
@@ -16,7 +16,7 @@ export const stop: Verb = async ({ io, open }, args) => {
   try {
     const trouble = await reach(handle.core, host);
     if (trouble !== null) return await refuse(io, json, `Nothing was stopped. ${trouble}`);
-    const target = await findTarget(handle.core, word, host);
+    const target = await findTarget(handle.core, word, pidHost(handle.core.roll, host));
     if (target.found === 'nothing') return await refuse(io, json, `Nothing was stopped. ${target.text}`);
     if (target.found === 'leftover') {
       return await refuse(

@@ -21,6 +21,17 @@ export function hostFlag(args: Arguments): string | null {
   return word === undefined ? null : hostWord(word);
 }
 
+/** The name that a host has in Rollcall; any other alias of ssh is its own. */
+export function knownAs(roll: Pick<Roll, 'hosts'>, host: string): string {
+  return hostNamed(roll, host)?.name ?? host;
+}
+
+/** Whose PID a number is, for `explain`: null where no host was named. */
+export function pidHost(roll: Pick<Roll, 'hosts'>, host: string | null): string | null {
+  if (host === null) return null;
+  return rowHost(roll, host) === THIS_MACHINE ? THIS_MACHINE : knownAs(roll, host);
+}
+
 /** The name under which a host has its rows: of two hosts that are one machine, the one with the connection. */
 export function rowHost(roll: Pick<Roll, 'hosts'>, host: string): string {
   const found = hostNamed(roll, host);
@@ -35,8 +46,10 @@ export function rowHost(roll: Pick<Roll, 'hosts'>, host: string): string {
  */
 export async function reach(core: Core, host: string | null): Promise<string | null> {
   if (host === null || host === THIS_MACHINE) return null;
-  const result = await core.run({ command: 'look', host }, 'cli');
-  return result.ok ? null : failureText(result.failure);
+  const result = await core.run({ command: 'look', host: knownAs(core.roll, host) }, 'cli');
+  // Its servers are this machine's, and those are known.
+  if (result.ok || result.failure.code === 'this-machine') return null;
+  return failureText(result.failure);
 }
 
 /** What a roll says of one host alone. */

@@ -28,7 +28,10 @@ function freshness(hosts: readonly HostEntry[], now: number): string {
 export function Footer({ roll, left, children = null }: Props) {
   const host = useWindow((state) => state.host);
   const now = useNow(1000);
-  const shown = roll.hosts.filter((entry) => host === null || entry.name === host);
+  const chosen = roll.hosts.find(({ name }) => name === host);
+  // Of two hosts that are one machine, one is looked at.
+  const looked = chosen?.ssh?.sharedWith ?? host;
+  const shown = roll.hosts.filter(({ name }) => looked === null || name === looked);
   return (
     <div className="foot">
       <span>{left}</span>

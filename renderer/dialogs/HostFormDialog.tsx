@@ -12,6 +12,7 @@ import { CheckBox, FailureNote } from './parts.tsx';
 /** What is wrong with a name for a host, as a sentence; null when nothing is. */
 export function nameTrouble(roll: Pick<Roll, 'hosts'>, name: string, was: string | null): string | null {
   if (name === '' || name === was) return null;
+  if (/\s/u.test(name)) return 'A name has no blanks.';
   const other = roll.hosts.find((host) => host.name === name);
   if (other === undefined || other.ssh?.saved === false) return null;
   return other.ssh === null

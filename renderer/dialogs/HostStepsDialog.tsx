@@ -47,7 +47,7 @@ function titleOf(steps: HostSteps, phase: Phase, name: string, host: HostEntry |
   if (phase === 'running')
     return { add: `Adding ${name}`, test: `Testing ${name}`, show: `Connecting to ${name}` }[steps.purpose];
   if (phase === 'done') return steps.purpose === 'show' ? `Steps to ${name}` : `${name} is connected`;
-  if (steps.purpose === 'add') return `${name} could not be added`;
+  if (steps.purpose === 'add' && host?.ssh?.saved !== true) return `${name} could not be added`;
   return host === null ? `${name} could not be connected` : failureTitle(host);
 }
 
@@ -99,8 +99,9 @@ export function HostStepsDialog({ steps, roll }: { readonly steps: HostSteps; re
   const output = host?.ssh?.failure?.output ?? failure?.detail ?? null;
   /** What was only tried is not kept. */
   const leave = (): void => {
-    if (phase === 'running' && purpose !== 'show') acts.disconnectHost(steps.host);
-    if (phase === 'done' && purpose === 'test' && unsaved) acts.disconnectHost(steps.host);
+    const cancelled = phase === 'running' && purpose !== 'show';
+    const tried = phase !== 'running' && purpose !== 'show' && unsaved;
+    if ((cancelled || tried) && host !== null) acts.disconnectHost(host.name);
     acts.closeDialog();
   };
   const keep = async (): Promise<void> => {

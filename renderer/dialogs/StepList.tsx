@@ -33,15 +33,15 @@ export function StepList({ ssh, withFailure }: Props) {
     <ol className="steps">
       {stepsOf(ssh).map(({ step, state, detail }) => {
         const look = LOOKS[state];
-        const why =
-          state === 'failed' && withFailure && failure !== null ? `${failure.message} ${failure.remedy}` : null;
+        const told = state === 'failed' && failure !== null;
+        const why = !told ? detail : withFailure ? `${failure.message} ${failure.remedy}` : null;
         return (
           <li key={step} className={`step-${state}`} aria-current={state === 'running' ? 'step' : undefined}>
             <Glyph name={look.shape} tone={look.tone} turning={state === 'running'} />
             <div>
               <b>{stepWords(step)}</b>
               <span className="unseen">: {look.word}</span>
-              {(why ?? detail) === null ? null : <small>{why ?? detail}</small>}
+              {why === null ? null : <small>{why}</small>}
             </div>
           </li>
         );

@@ -17,6 +17,7 @@ export interface HostWishes {
   testHost(form: HostForm): void;
   /** Shows the steps of the attempt that is under way or was the last one. */
   showSteps(host: string): void;
+  /** One that was to be connected is connected again under its new name or alias. */
   saveHost(form: HostForm): Promise<CommandResult>;
   /** Saves several hosts under their own names and connects to each. */
   addHosts(aliases: readonly string[]): void;
@@ -50,7 +51,12 @@ export function hostWishes({ store, run, ask, complain, copy }: Parts): HostWish
   };
   const saveHost = ({ name, alias, connect, was }: HostForm): Promise<CommandResult> =>
     run({ command: 'save-host', name, alias, connect, was });
+  /** One that keeps its alias as its name is saved only once it is connected; another must be saved to have that name. */
   const connectAndSave = async (form: HostForm): Promise<CommandResult> => {
+    if (form.name !== form.alias) {
+      const saved = await saveHost(form);
+      return saved.ok ? run({ command: 'connect', host: form.name }) : saved;
+    }
     const connected = await run({ command: 'connect', host: form.alias });
     return connected.ok ? saveHost(form) : connected;
   };
@@ -71,7 +77,7 @@ export function hostWishes({ store, run, ask, complain, copy }: Parts): HostWish
   return {
     connectHost: (name) => void connectHost(name),
     disconnectHost: (name) => void fromWindow({ command: 'disconnect', host: name, stopServers: false }),
-    addHost: (form) => attempt({ host: form.alias, form, purpose: 'add' }),
+    addHost: (form) => attempt({ host: form.name, form, purpose: 'add' }),
     testHost(form) {
       const { was } = form;
       const before = store.getState().roll?.hosts.find(({ name }) => name === was);
@@ -79,7 +85,13 @@ export function hostWishes({ store, run, ask, complain, copy }: Parts): HostWish
     },
     tryAgain: ({ host, form, purpose }) => attempt({ host, form, purpose }),
     showSteps,
-    saveHost,
+    async saveHost(form) {
+      const before = store.getState().roll?.hosts.find(({ name }) => name === form.was);
+      const saved = await saveHost(form);
+      const moved = before !== undefined && (before.name !== form.name || before.ssh?.alias !== form.alias);
+      if (saved.ok && moved && before.state !== 'disconnected') void connectHost(form.name);
+      return saved;
+    },
     addHosts(aliases) {
       for (const alias of aliases) void addOne(alias);
     },

@@ -33,7 +33,7 @@ const FAILED: CommandResult = {
   failure: { code: 'name-not-found', message: 'Its name was not found.', remedy: 'Check it.', detail: null },
   results: [],
 };
-const FORM = { name: 'web', alias: 'webhooks', connect: 'at-start', was: null } as const;
+const FORM = { name: 'webhooks', alias: 'webhooks', connect: 'at-start', was: null } as const;
 
 describe('adding a host', () => {
   test('it is saved only once it is connected', async () => {
@@ -42,9 +42,30 @@ describe('adding a host', () => {
     await settle();
     expect(commands(bridge)).toEqual([
       { command: 'connect', host: 'webhooks' },
-      { command: 'save-host', name: 'web', alias: 'webhooks', connect: 'at-start', was: null },
+      { command: 'save-host', name: 'webhooks', alias: 'webhooks', connect: 'at-start', was: null },
     ]);
     expect(store.getState().dialog).toMatchObject({ type: 'host-steps', host: 'webhooks', purpose: 'add' });
+  });
+
+  test('one with a name of its own is saved first, since it is connected under that name', async () => {
+    const { acts, bridge } = await open(hostsRoll());
+    acts.addHost({ ...FORM, name: 'web' });
+    await settle();
+    expect(commands(bridge)).toEqual([
+      { command: 'save-host', name: 'web', alias: 'webhooks', connect: 'at-start', was: null },
+      { command: 'connect', host: 'web' },
+    ]);
+  });
+
+  test('a saved one is connected again under its new name, unless it was not to be connected', async () => {
+    const { acts, bridge } = await open(hostsRoll());
+    await acts.saveHost({ name: 'b1', alias: 'build-01', connect: 'at-start', was: 'build-01' });
+    await acts.saveHost({ name: 'pi', alias: 'pi-lab', connect: 'at-start', was: 'pi-lab' });
+    await acts.saveHost({ name: 'gpu-rack', alias: 'gpu-rack', connect: 'when-asked', was: 'gpu-rack' });
+    await settle();
+    expect(commands(bridge).filter((command) => (command as { command: string }).command === 'connect')).toEqual([
+      { command: 'connect', host: 'b1' },
+    ]);
   });
 
   test('a failed attempt saves nothing, and can be made again', async () => {

@@ -1,4 +1,5 @@
 /** What a host that is reached over SSH looks like in the roll. Pure. */
+import { LOCAL_HOST } from '../../config/schema.ts';
 import type { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { LinkState } from '../../hosts/ssh/link-state.ts';
 import type { HostEntry, SshEntry } from '../../roll/schema.ts';
@@ -82,10 +83,11 @@ export function hostEntryOf(facts: HostFacts): HostEntry {
       alias,
       saved: facts.saved,
       connect: facts.connect,
-      sharedWith: facts.sharedWith,
+      sharedWith: facts.failure?.code === 'this-machine' ? LOCAL_HOST : facts.sharedWith,
       target: facts.target,
       steps: facts.steps,
-      attempt: link?.status === 'reconnecting' ? link.attempt : 0,
+      // Also while one is under way, so that it does not read as a first connecting.
+      attempt: link !== null && 'attempt' in link ? link.attempt : 0,
       retryAt: link?.status === 'reconnecting' ? new Date(link.retryAt.wall).toISOString() : null,
       failure:
         failure === null || failure.code === 'this-machine'

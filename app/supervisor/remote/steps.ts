@@ -61,7 +61,10 @@ export class Steps {
 
   /** Follows what the transport tells. */
   follow(state: LinkState): void {
-    if (state.status === 'authenticating') this.reach('authentication', 'Waits for your answer');
+    if (state.status === 'authenticating') {
+      const step = state.question.type === 'host-key' ? 'host-key' : 'authentication';
+      this.reach(step, 'Waits for your answer');
+    }
     if (state.status !== 'connecting') return;
     if (state.step === 'name' && this.#at !== 1) {
       this.begin();
