@@ -11,6 +11,10 @@ export interface Fixture {
   plan: Plan;
   readonly commands: { readonly command: Command; readonly by: Actor }[];
   closes: number;
+  /** What was answered to questions of ssh. */
+  readonly answers: { readonly id: string; readonly answer: string | null }[];
+  /** Answers to commands, by name, in place of the plain success; `null` leaves them open. */
+  results: Record<string, CommandResult | null>;
 }
 
 /** What a server that ended wrote. */
@@ -23,6 +27,8 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
     plan: { rows: [], freesBytes: 0, processes: 0, busy: 0 },
     commands: [],
     closes: 0,
+    answers: [],
+    results: {},
     setRoll(next) {
       roll = rollSchema.parse({ ...next, version: roll.version + 1 });
       for (const listener of listeners) listener(roll);
@@ -34,7 +40,10 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
       return roll;
     },
     watchedWhile: () => undefined,
-    answer: () => false,
+    answer(id, answer) {
+      fixture.answers.push({ id, answer });
+      return true;
+    },
     wake: () => undefined,
     subscribe(listener) {
       listeners.add(listener);
@@ -43,6 +52,9 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
     async run(command, by): Promise<CommandResult> {
       // What the app asks for by itself (a look when the window opens) is no person's act.
       if (by !== 'app') fixture.commands.push({ command, by });
+      const given = fixture.results[command.command];
+      if (given === null) return new Promise(() => undefined);
+      if (given !== undefined) return given;
       const gone = roll.servers.filter((server) => server.standing === 'leaked');
       const results = command.command === 'reap' ? gone : [];
       return {

@@ -1,5 +1,6 @@
 /** The test function of this folder: a private bus, folders and a mark, and everything ended and removed after. */
 import { test as base, type ElectronApplication, type Page } from '@playwright/test';
+import type { CommandResult } from '../../app/roll/commands.ts';
 import type { Roll } from '../../app/roll/schema.ts';
 import { Folders, type LaunchOptions, launchApp } from './app.ts';
 import { startBus } from './dbus.ts';
@@ -68,6 +69,21 @@ export function setRoll(app: ElectronApplication, roll: Roll): Promise<void> {
   return app.evaluate((_electron, next) => {
     (globalThis as unknown as { fixture: Fixture }).fixture.setRoll(next);
   }, roll);
+}
+
+/** What the fixture core answers to a command from now on; null leaves it open. */
+export function answerTo(app: ElectronApplication, command: string, result: CommandResult | null): Promise<void> {
+  return app.evaluate(
+    (_electron, [name, given]) => {
+      (globalThis as unknown as { fixture: Fixture }).fixture.results[name] = given;
+    },
+    [command, result] as const,
+  );
+}
+
+/** What was answered to questions of ssh. */
+export function answersOf(app: ElectronApplication): Promise<Fixture['answers']> {
+  return app.evaluate(() => (globalThis as unknown as { fixture: Fixture }).fixture.answers);
 }
 
 /** What the fixture core was asked to do. */

@@ -29,7 +29,8 @@ export function useShortcuts(filterField: RefObject<HTMLInputElement | null>): v
       else if (state.view !== 'settings') select(store, state.view, null);
     };
     const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || store.getState().dialog !== null) return;
+      // Questions of ssh open by themselves, beside the dialog that the window knows of.
+      if (event.defaultPrevented || document.querySelector('dialog[open]') !== null) return;
       const typing = event.target instanceof HTMLInputElement;
       const meaning = shortcut(event, typing);
       if (meaning === null) return;

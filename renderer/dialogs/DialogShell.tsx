@@ -56,6 +56,10 @@ export function DialogShell({
         event.preventDefault();
         onClose();
       }}
+      onClose={(event) => {
+        // The browser itself closes one that opened without the person's doing, and asks nobody.
+        if (!event.currentTarget.open) onClose();
+      }}
     >
       <header>
         <h1 id={titleId}>{title}</h1>
