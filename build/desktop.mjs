@@ -86,19 +86,31 @@ function authorityFile() {
 }
 
 /**
- * Starts Xvfb on a free display that only this user's programs with the returned environment can open.
+ * Starts Xvfb on a free display, or on that of the given number, which only this user's programs with the returned environment can open.
  *
  * @returns {Promise<{env: {DISPLAY: string, XAUTHORITY: string}, end: () => Promise<void>}>}
  * @throws {DesktopFailed}
  */
-export async function startDisplay(env = process.env) {
+export async function startDisplay(env = process.env, number) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rollcall-x-'));
   const authority = path.join(folder, 'authority');
   try {
     await writeFile(authority, authorityFile(), { mode: 0o600 });
     const { child, announced } = await startAnnounced(
       'Xvfb',
-      ['-displayfd', '3', '-screen', '0', '1440x900x24', '-nolisten', 'tcp', '-noreset', '-auth', authority],
+      [
+        ...(number === undefined ? [] : [`:${number}`]),
+        '-displayfd',
+        '3',
+        '-screen',
+        '0',
+        '1440x900x24',
+        '-nolisten',
+        'tcp',
+        '-noreset',
+        '-auth',
+        authority,
+      ],
       env,
     );
     return {

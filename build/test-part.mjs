@@ -24,17 +24,31 @@ const vitest = (...words) => ({
   args: ['run', ...words, '--reporter=default', `--reporter=${path.join(root, 'build', 'count-vitest.mjs')}`],
 });
 
-/** Integration tests wait most of the time, so parts of them run beside each other, each with its own processes. */
+const countPlaywright = path.join(root, 'build', 'count-playwright.mjs');
+
+/** @param display a number of its own: in another process table, one's lock file names nobody and looks left behind */
+const playwright = (name, shard, display) => ({
+  script: tool('@playwright', 'test', 'cli.js'),
+  args: [
+    'test',
+    '--config=e2e',
+    `--shard=${shard}`,
+    `--output=${path.join(root, 'test-results', name)}`,
+    `--reporter=list,${countPlaywright}`,
+  ],
+  display,
+  env: { ROLLCALL_E2E_OUT: name },
+});
+
+/** Tests with real processes wait most of the time, so parts of them run beside each other, each with its own processes. */
 const PARTS = {
   unit: vitest('--project=unit'),
-  'integration-1': vitest('--project=integration', '--shard=1/3'),
-  'integration-2': vitest('--project=integration', '--shard=2/3'),
-  'integration-3': vitest('--project=integration', '--shard=3/3'),
-  'end-to-end': {
-    script: tool('@playwright', 'test', 'cli.js'),
-    args: ['test', '--config=e2e', `--reporter=list,${path.join(root, 'build', 'count-playwright.mjs')}`],
-    display: true,
-  },
+  'integration-1': vitest('--project=integration', '--shard=1/4'),
+  'integration-2': vitest('--project=integration', '--shard=2/4'),
+  'integration-3': vitest('--project=integration', '--shard=3/4'),
+  'integration-4': vitest('--project=integration', '--shard=4/4'),
+  'e2e-1': playwright('e2e-1', '1/2', 71),
+  'e2e-2': playwright('e2e-2', '2/2', 72),
 };
 
 const totals = noCounts();
@@ -93,12 +107,12 @@ async function runPart(name, part) {
   // Other users' servers, which some tests start, must be able to pass through to their own folders.
   chmodSync(temporary, 0o711);
   const counts = path.join(temporary, 'counts.json');
-  let env = { ...process.env, [MARKER]: run, TMPDIR: temporary, [COUNTS_FILE]: counts };
+  let env = { ...process.env, ...part.env, [MARKER]: run, TMPDIR: temporary, [COUNTS_FILE]: counts };
   const watch = new LeakWatch(run, temporary);
   watch.start();
   try {
-    if (part.display === true) {
-      const display = await startDisplay(env);
+    if (part.display !== undefined) {
+      const display = await startDisplay(env, part.display);
       ends.push(display.end);
       env = { ...env, ...display.env };
     }

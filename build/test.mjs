@@ -80,14 +80,13 @@ async function endToEnd() {
     runtime = await resolveElectron({ say });
   });
   if (!ready) return;
-  await part('end-to-end', { ELECTRON_OVERRIDE_DIST_PATH: runtime.dist });
+  await beside(['e2e-1', 'e2e-2'], { ELECTRON_OVERRIDE_DIST_PATH: runtime.dist });
 }
 
-/** Where nothing keeps the parts of the integration tests apart, they would see each other's processes. */
-async function integration() {
-  const parts = ['integration-1', 'integration-2', 'integration-3'];
-  if (process.env[INSIDE] !== undefined) await Promise.all(parts.map((each) => part(each)));
-  else for (const each of parts) await part(each);
+/** Parts beside each other; where nothing keeps them apart, they would see each other's processes. */
+async function beside(parts, env = {}) {
+  if (process.env[INSIDE] !== undefined) await Promise.all(parts.map((each) => part(each, env)));
+  else for (const each of parts) await part(each, env);
 }
 
 function summary() {
@@ -112,7 +111,7 @@ async function everything() {
     await check('Building', build);
     await staticChecks();
     await part('unit');
-    await integration();
+    await beside(['integration-1', 'integration-2', 'integration-3', 'integration-4']);
     await endToEnd();
   }
   console.error(`\nAll of it took ${seconds(performance.now() - begun)}.`);

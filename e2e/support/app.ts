@@ -10,7 +10,8 @@ import type { Roll } from '../../app/roll/schema.ts';
 import { eventually, MARK, startMarked } from './processes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const FIXTURE_APP = join(ROOT, 'out', 'e2e');
+/** Parts of the tests that run beside each other have one each. */
+const FIXTURE_APP = join(ROOT, 'out', process.env['ROLLCALL_E2E_OUT'] ?? 'e2e');
 
 interface Runtime {
   readonly version: string;
