@@ -12,12 +12,14 @@ test('ssh gets the person’s environment without our marks, in English, and ask
     SSH_ASKPASS_REQUIRE: 'prefer',
     OPENCODE_PID: '1',
     ROLLCALL_NONCE: 'x',
+    ROLLCALL_TEST_RUN: 'run',
     ELECTRON_RUN_AS_NODE: '1',
     NODE_OPTIONS: '--inspect',
     NOTHING: undefined,
   };
   expect(sshEnvironment(env)).toEqual({
     HOME: '/home/me',
+    ROLLCALL_TEST_RUN: 'run',
     SSH_AUTH_SOCK: '/run/agent',
     LC_CTYPE: 'de_DE.UTF-8',
     LC_MESSAGES: 'C',
