@@ -15,8 +15,11 @@ import { takeStartLock } from './start-lock.ts';
 const isRoot = process.getuid?.() === 0;
 
 describe.each(SHELLS)('$name', (shell) => {
-  const records = (base: string, env: Readonly<Record<string, string>> = {}): RemoteRecords =>
-    new RemoteRecords(new RemoteShell('far', new LocalExec(shell, { env })), base);
+  const records = (stateDir: string, pidNamespace = '1', bootId = 'boot'): RemoteRecords =>
+    new RemoteRecords(new RemoteShell('far', new LocalExec(shell)), {
+      stateDir,
+      observer: { hostId: 'host', bootId, pidNamespace },
+    });
 
   test('a record comes back as it was written, private and whole, and as a local store reads it', async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
@@ -26,7 +29,7 @@ describe.each(SHELLS)('$name', (shell) => {
     expect(await store.trouble()).toBeNull();
     const record = someRecord({ directory: '/srv/it\'s "dé"\n$HOME `id` \\' });
     const path = await store.write(record);
-    expect(path).toBe(join(base, 'records', `${record.nonce}.json`));
+    expect(path).toBe(join(base, 'remote/host-1/records', `${record.nonce}.json`));
     expect([statSync(path).mode & 0o777, statSync(store.folder).mode & 0o777]).toEqual([0o600, 0o700]);
     const listed = await store.list();
     expect(listed).toMatchObject([{ path, record, problem: null }]);
@@ -131,6 +134,25 @@ describe.each(SHELLS)('$name', (shell) => {
     expect(plain.store.pathOf('n')).toBe(`${home}/.local/state/rollcall/remote/${key}/records/n.json`);
     expect(xdg.store.pathOf('n')).toBe(`${home}/state/rollcall/remote/${key}/records/n.json`);
     expect(plain.logsDir).toBe(`${home}/.local/state/rollcall/remote/${key}/logs`);
+  });
+
+  test('what another PID namespace of this machine recorded is its own affair, until the machine has booted', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    const stateDir = temporaryFolder();
+    const path = await records(stateDir, '1').write(someRecord());
+    const other = records(stateDir, '2');
+    expect(await other.list()).toEqual([]);
+    const later = records(stateDir, '2', 'another boot');
+    const [file] = await later.list();
+    expect(file).toMatchObject({ path, record: someRecord() });
+    expect(await later.read(path)).toEqual(file);
+    const moved = await later.setAside(path, file?.sha256 ?? '', 0);
+    expect(moved.startsWith(join(stateDir, 'remote/host-2/set-aside/'))).toBe(true);
+    expect(await records(stateDir, '1').list()).toEqual([]);
+    // Another machine with a name that begins alike is none of the family.
+    mkdirSync(join(stateDir, 'remote/hostile-1/records'), { recursive: true });
+    writeFileSync(join(stateDir, `remote/hostile-1/records/${someRecord().nonce}.json`), JSON.stringify(someRecord()));
+    expect(await later.list()).toEqual([]);
   });
 
   describe('the lock of starts', () => {

@@ -9,12 +9,19 @@ import type { Contact } from './contact.ts';
 import type { Parameters, Section } from './frame.ts';
 import type { Answer, RemoteShell } from './shell.ts';
 
-const { basename, join } = posix;
+const { basename, dirname, join } = posix;
 const DEADLINE_MS = 15_000;
 
+type Place = Pick<Contact, 'stateDir' | 'observer'>;
+
+/** What the folders of one machine begin with, whatever PID namespace it has. */
+function familyOf({ stateDir, observer }: Place): string {
+  return join(stateDir, 'remote', `${observer.hostId.slice(0, 20)}-`);
+}
+
 /** Rollcall's folder for one machine and PID namespace in a remote account. */
-export function machineFolder({ stateDir, observer }: Pick<Contact, 'stateDir' | 'observer'>): string {
-  return join(stateDir, 'remote', `${observer.hostId.slice(0, 20)}-${observer.pidNamespace}`);
+export function machineFolder(place: Place): string {
+  return `${familyOf(place)}${place.observer.pidNamespace}`;
 }
 
 /** The system's word for what a program said; `unknown` where it said nothing that is known. */
@@ -37,23 +44,26 @@ export class RemoteRecords implements RecordStore {
   readonly folder: string;
   readonly aside: string;
   readonly #shell: RemoteShell;
+  readonly #place: Place;
   readonly #onRecord: (record: ServerRecord) => void;
   /** What the latest list said of writing; asking on its own would cost a round trip for each look. */
   #said: string | null = null;
 
   /**
-   * @param base folder of this machine, see `machineFolder`
    * @param onRecord told every record that is read or written
    */
-  constructor(shell: RemoteShell, base: string, onRecord: (record: ServerRecord) => void = () => undefined) {
+  constructor(shell: RemoteShell, place: Place, onRecord: (record: ServerRecord) => void = () => undefined) {
+    const base = machineFolder(place);
     this.#shell = shell;
+    this.#place = place;
     this.#onRecord = onRecord;
     this.folder = join(base, 'records');
     this.aside = join(base, 'set-aside');
   }
 
-  #run(what: string, more: Parameters = {}): Promise<Answer> {
-    const parameters = { what, folder: this.folder, name: '', limit: RECORD_LIMIT_BYTES, ...more };
+  #run(what: string, path: string | null = null, more: Parameters = {}): Promise<Answer> {
+    const [folder, name] = path === null ? [this.folder, ''] : [dirname(path), basename(path)];
+    const parameters = { what, folder, name, limit: RECORD_LIMIT_BYTES, family: familyOf(this.#place), ...more };
     return this.#shell.run(recordsScript, parameters, DEADLINE_MS);
   }
 
@@ -68,11 +78,21 @@ export class RemoteRecords implements RecordStore {
       const problem = 'it could not be read as a folder';
       return [{ path: this.folder, sha256: '', record: null, problem, newer: false }];
     }
-    return this.#filesIn(answer);
+    return this.#filesIn(answer).filter((file) => dirname(file.path) === this.folder || this.#isOfEarlierBoot(file));
+  }
+
+  /**
+   * A container that starts anew has another PID namespace. Whatever this machine ran before its last boot is over, in
+   * whichever namespace; what another namespace of this boot runs is that one's affair.
+   */
+  #isOfEarlierBoot({ record }: RecordFile): boolean {
+    const ref = record?.server ?? record?.spawned ?? null;
+    const { hostId, bootId } = this.#place.observer;
+    return ref !== null && ref.identity.hostId === hostId && ref.identity.bootId !== bootId;
   }
 
   async read(path: string): Promise<RecordFile | null> {
-    return this.#filesIn(await this.#run('read', { name: basename(path) }))[0] ?? null;
+    return this.#filesIn(await this.#run('read', path))[0] ?? null;
   }
 
   #filesIn(answer: Answer): RecordFile[] {
@@ -80,7 +100,7 @@ export class RemoteRecords implements RecordStore {
     let path: string | null = null;
     for (const section of answer.sections) {
       if (section.name === 'trouble') continue;
-      if (section.name === 'name') path = join(this.folder, section.bytes.toString('utf8'));
+      if (section.name === 'name') path = section.bytes.toString('utf8');
       else if (path !== null) {
         const file = fileFrom(path, section);
         // A second part means that the first was cut short.
@@ -96,7 +116,7 @@ export class RemoteRecords implements RecordStore {
     const path = this.pathOf(record.nonce);
     let answer: Answer;
     try {
-      answer = await this.#run('write', { name: basename(path), text: textOf(record) });
+      answer = await this.#run('write', path, { text: textOf(record) });
     } catch (error) {
       throw new WriteFailed(path, 'link', error);
     }
@@ -108,7 +128,7 @@ export class RemoteRecords implements RecordStore {
 
   async remove(nonce: string): Promise<void> {
     const path = this.pathOf(nonce);
-    const said = await this.#told(path, 'removed', () => this.#run('remove', { name: basename(path) }));
+    const said = await this.#told(path, 'removed', () => this.#run('remove', path));
     if (said.text('trouble') !== null) throw stuck(path, 'removed', said);
   }
 
@@ -122,8 +142,7 @@ export class RemoteRecords implements RecordStore {
   async setAside(path: string, sha256: string, now: number): Promise<string> {
     const stamp = new Date(now).toISOString().replace(/[:.]/gu, '-');
     const target = join(this.aside, `${stamp}-${basename(path)}`);
-    const parameters = { name: basename(path), hash: sha256, target };
-    const answer = await this.#told(path, 'moved aside', () => this.#run('aside', parameters));
+    const answer = await this.#told(path, 'moved aside', () => this.#run('aside', path, { hash: sha256, target }));
     if (answer.has('changed')) throw new RecordChanged(path);
     if (!answer.has('done')) throw stuck(path, 'moved aside', answer);
     return target;

@@ -258,7 +258,7 @@ export async function createSshHost(options: SshHostOptions): Promise<SshHostPar
   };
   return {
     host: new SshHost(shell, contact, options.recognise ?? recognise, reach, nonces),
-    store: new RemoteRecords(shell, base, noteNonce),
+    store: new RemoteRecords(shell, contact, noteNonce),
     logsDir: join(base, 'logs'),
     contact,
   };

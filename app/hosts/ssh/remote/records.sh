@@ -6,6 +6,7 @@
 #   target  path that a stale one is moved to
 #   hash    sha256 of the bytes that were judged
 #   limit   larger files are no records
+#   family  what the folders of this machine begin with, one for each PID namespace it has had
 
 rc_hash() {
   rc_hash=$(sha256sum "$1" 2>/dev/null || shasum -a 256 "$1" 2>/dev/null)
@@ -16,7 +17,7 @@ rc_hash() {
 rc_tell() {
   [ -e "$1" ] || [ -h "$1" ] || return 0
   rc_section name
-  printf %s "${1##*/}"
+  printf %s "$1"
   if [ -h "$1" ]; then
     rc_section unopened link
   elif [ ! -f "$1" ]; then
@@ -48,11 +49,20 @@ case $what in
     for rc_file in "$folder"/*.json; do
       rc_tell "$rc_file"
     done
+<<<<<<< HEAD
     [ ! -e "$folder" ] || [ -w "$folder" ] || {
       rc_said=$( (: >"$folder/.writable.$$") 2>&1)
       rm -f "$folder/.writable.$$" 2>/dev/null
       rc_trouble "${rc_said:-Permission denied}"
     }
+=======
+    for rc_file in "$family"*/records/*.json; do
+      case $rc_file in
+        "$folder"/*) ;;
+        *) rc_tell "$rc_file" ;;
+      esac
+    done
+>>>>>>> 53671b9 (List what a machine recorded before its last boot in whichever PID namespace: a container that starts anew has another)
     ;;
   read)
     rc_tell "$folder/$name"
