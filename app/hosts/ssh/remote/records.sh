@@ -49,20 +49,17 @@ case $what in
     for rc_file in "$folder"/*.json; do
       rc_tell "$rc_file"
     done
-<<<<<<< HEAD
     [ ! -e "$folder" ] || [ -w "$folder" ] || {
       rc_said=$( (: >"$folder/.writable.$$") 2>&1)
       rm -f "$folder/.writable.$$" 2>/dev/null
       rc_trouble "${rc_said:-Permission denied}"
     }
-=======
     for rc_file in "$family"*/records/*.json; do
       case $rc_file in
         "$folder"/*) ;;
         *) rc_tell "$rc_file" ;;
       esac
     done
->>>>>>> 53671b9 (List what a machine recorded before its last boot in whichever PID namespace: a container that starts anew has another)
     ;;
   read)
     rc_tell "$folder/$name"
