@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startCrowd } from './crowd.ts';
 import { benchExits } from './exits.ts';
 import { benchLooks } from './looks.ts';
+import { benchSsh } from './ssh.ts';
 import { benchSteady } from './steady.ts';
 import { type Row, table } from './table.ts';
 
@@ -11,14 +12,21 @@ const CROWD = 2000;
 /** Processes are read at every look while they are young; a crowd of them is not what is to be measured. */
 const GROW_OLD_MS = 11_000;
 
-/** Prints a table. A target that is missed is said, never an error. */
-export async function bench(workerUrl: URL): Promise<void> {
+/**
+ * Prints a table. A target that is missed is said, never an error.
+ *
+ * @param only `ssh` for the hosts over SSH alone; null for everything
+ */
+export async function bench(workerUrl: URL, only: string | null = null): Promise<void> {
   const rows: Row[] = [];
   try {
-    await measure(workerUrl, rows);
+    if (only === 'ssh') rows.push(...(await benchSsh(workerUrl)));
+    else await measure(workerUrl, rows);
   } finally {
     // Also when a later part fails: what was measured was measured.
-    console.log(`\n${table(rows)}\n\nWith ${CROWD} extra processes; load at the end ${loadavg()[0]?.toFixed(1)}.`);
+    console.log(
+      `\n${table(rows)}\n\nLooks with ${CROWD} extra processes; load at the end ${loadavg()[0]?.toFixed(1)}.`,
+    );
   }
 }
 
@@ -36,4 +44,6 @@ async function measure(workerUrl: URL, rows: Row[]): Promise<void> {
   rows.push(...(await benchExits(workerUrl)));
   console.log('bench: steady state, 35 s');
   rows.push(...(await benchSteady(workerUrl)));
+  console.log('bench: hosts over SSH');
+  rows.push(...(await benchSsh(workerUrl)));
 }

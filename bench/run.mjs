@@ -1,5 +1,5 @@
 // `npm run bench`: bundles the benchmarks and the thread that takes looks as the build does, runs them, removes them.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
@@ -24,8 +24,10 @@ try {
     define: { 'process.env.NODE_ENV': '"production"' },
     logLevel: 'error',
   });
+  // The machine behind an sshd, which its fixture looks for beside itself.
+  copyFileSync(path.join(root, 'app/hosts/ssh/testing/sshd.sh'), path.join(folder, 'sshd.sh'));
   const { bench } = await import(pathToFileURL(path.join(folder, 'bench.mjs')).href);
-  await bench(pathToFileURL(path.join(folder, 'look-worker.mjs')));
+  await bench(pathToFileURL(path.join(folder, 'look-worker.mjs')), process.argv[2] ?? null);
 } catch (error) {
   console.error('bench: could not run.', error);
   process.exitCode = 1;
