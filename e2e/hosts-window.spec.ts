@@ -32,6 +32,8 @@ test('a host is added from what ssh knows: its steps are shown, its failure has 
 }) => {
   const app = await launch({ roll: roll({ offered: OFFERED, servers: [server(1, 'owned')] }) });
   const page = await windowOf(app);
+  // No key is heard before the page is drawn.
+  await expect(page.getByRole('heading', { name: 'Hosts' })).toBeVisible();
   await page.keyboard.press('Control+n');
   const dialog = page.getByRole('dialog');
   await expect(dialog.getByRole('combobox', { name: 'Host' })).toBeFocused();

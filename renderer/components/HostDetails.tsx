@@ -111,9 +111,11 @@ export function HostDetails({ host }: { readonly host: HostEntry }) {
           />
         </Section>
       )}
-      <Section title="Machine" figure={ssh === null ? hostStateWords(host.state) : null}>
-        <MachineFacts host={host} />
-      </Section>
+      {host.lookedAt === null || shared !== null ? null : (
+        <Section title="Machine">
+          <MachineFacts host={host} />
+        </Section>
+      )}
     </>
   );
 }

@@ -164,8 +164,9 @@ export function ServerDetails({ server, host, home, now, phase }: Props) {
             <b className={away === null ? server.standing : ''}>{phase ?? standingWord(server.standing)}</b>
             <span className={asOf === null ? '' : 'clip'}>
               on {server.host}
-              {asOf !== null ? `, ${asOf}` : server.directory === null ? '' : ','}
+              {asOf === null && server.directory === null ? '' : ','}
             </span>
+            {asOf === null ? null : <span>{asOf}</span>}
             {server.directory === null || asOf !== null ? null : (
               <span className="clip" title={server.directory}>
                 {shortenPath(server.directory, home)}
