@@ -150,21 +150,24 @@ export class Fleet implements LocalCore {
     return [this.#local, ...this.#remote.supervisors()];
   }
 
+  /** @throws ActFailed while there is no connection: without one nothing can be proved there */
+  #on(host: string): HostSupervisor {
+    return host === LOCAL_HOST ? this.#local : this.#remote.connected(host);
+  }
+
   /** Whose row it is. An id that nobody has is this machine's to answer. */
   #withRow(id: string): HostSupervisor {
-    return (
-      this.#all.find(({ part }) => [...part.servers, ...part.leftovers].some((row) => row.id === id)) ?? this.#local
-    );
+    const row = [...this.#roll.servers, ...this.#roll.leftovers].find((each) => each.id === id);
+    return this.#on(row?.host ?? LOCAL_HOST);
   }
 
   #withRecord(path: string, host: string | null): HostSupervisor {
-    const has = ({ part }: HostSupervisor): boolean =>
-      part.records.some((record) => record.path === path && (host === null || record.host === host));
-    return this.#all.find(has) ?? this.#local;
+    const found = this.#roll.records.find((each) => each.path === path && (host === null || each.host === host));
+    return this.#on(found?.host ?? host ?? LOCAL_HOST);
   }
 
   #withEnded(nonce: string): HostSupervisor {
-    return this.#all.find((supervisor) => supervisor.ended(nonce) !== null) ?? this.#local;
+    return this.#on(this.#roll.ended.find((each) => each.nonce === nonce)?.host ?? LOCAL_HOST);
   }
 
   #withTask(id: string): HostSupervisor {
@@ -230,10 +233,8 @@ export class Fleet implements LocalCore {
   }
 
   async readLog(server: string): Promise<LogText> {
-    const supervisor = this.#all.find(
-      (each) => each.part.servers.some(({ id }) => id === server) || each.ended(server) !== null,
-    );
-    return (supervisor ?? this.#local).readLog(server);
+    const ended = this.#roll.ended.some(({ nonce }) => nonce === server);
+    return (ended ? this.#withEnded(server) : this.#withRow(server)).readLog(server);
   }
 
   answer(question: string, answer: string | null): boolean {

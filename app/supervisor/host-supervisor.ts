@@ -5,7 +5,7 @@ import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
-import type { Ended, RecordEntry, Roll } from '../roll/schema.ts';
+import type { RecordEntry, Roll } from '../roll/schema.ts';
 import type { ProgramFinder } from '../servers/kind.ts';
 import { Acts } from './acts.ts';
 import { Asides } from './asides.ts';
@@ -388,11 +388,6 @@ export class HostSupervisor {
     if (this.#closed) return;
     this.#part = this.#snapshot();
     this.#onPart();
-  }
-
-  /** Whether it has a server that ended, by its nonce. */
-  ended(nonce: string): Ended | null {
-    return this.#lives.ended().find((one) => one.nonce === nonce) ?? null;
   }
 
   async run(command: Command, by: Actor): Promise<CommandResult> {

@@ -108,11 +108,18 @@ export interface RollInput extends Pick<Roll, 'version' | 'startable' | 'setting
   readonly now: number;
 }
 
+/** Two accounts of one machine both see a server; it is listed once, for the account whose it is. */
+function once(servers: readonly Server[]): Server[] {
+  const found = new Map<string, Server>();
+  for (const server of servers) if (found.get(server.id)?.ownUid !== true) found.set(server.id, server);
+  return [...found.values()];
+}
+
 /** Everything as the one immutable snapshot. */
 export function rollOf(input: RollInput): Roll {
   const { parts, version, startable, settings, questions, offered } = input;
   const hosts = parts.map(({ host }) => host);
-  const servers = parts.flatMap((part) => part.servers);
+  const servers = once(parts.flatMap((part) => part.servers));
   const leftovers = parts.flatMap((part) => part.leftovers);
   const ended = parts.flatMap((part) => part.ended);
   const records = parts.flatMap((part) => part.records);

@@ -13,6 +13,12 @@ export interface RemoteHosts {
   parts(): readonly HostPart[];
   /** Those that there is a connection to now, each machine once. */
   supervisors(): readonly HostSupervisor[];
+  /**
+   * The supervisor of a host that is connected now.
+   *
+   * @throws ActFailed when it is not
+   */
+  connected(name: string): HostSupervisor;
   questions(): readonly Question[];
   offered(): readonly Offered[];
   watchedWhile(test: () => boolean): void;
@@ -36,8 +42,12 @@ export interface RemoteHosts {
   close(): Promise<void>;
 }
 
-async function none(): Promise<never> {
+function noneHere(): never {
   throw new ActFailed('no-hosts', 'No other host can be reached from here: only the app connects.', 'Start Rollcall.');
+}
+
+async function none(): Promise<never> {
+  return noneHere();
 }
 
 /** For the guard, which sees to this machine alone. */
@@ -45,6 +55,7 @@ export const NO_REMOTE_HOSTS: RemoteHosts = {
   open: () => undefined,
   parts: () => [],
   supervisors: () => [],
+  connected: noneHere,
   questions: () => [],
   offered: () => [],
   watchedWhile: () => undefined,

@@ -125,6 +125,13 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
     await connect('box');
     const server = await start('box');
     await box.down();
+    await world.until('it is lost', (roll) => hostOf(roll, 'box')?.state !== 'connected');
+    // What was last seen is shown on, and nothing can be done to it.
+    expect(supervisedOn(world.core.roll, 'box').map(({ id }) => id)).toEqual([server.id]);
+    expect(await world.core.run({ command: 'stop', server: server.id, force: true }, 'window')).toMatchObject({
+      ok: false,
+      failure: { code: 'not-connected' },
+    });
     await box.up();
     await world.until(
       'it is seen',

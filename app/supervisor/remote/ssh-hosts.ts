@@ -120,6 +120,13 @@ export class SshHosts implements RemoteHosts {
     );
   }
 
+  connected(name: string): HostSupervisor {
+    const { machine = null } = this.#entries.get(name) ?? {};
+    if (machine?.usable === true && machine.supervisor !== null) return machine.supervisor;
+    const message = `Nothing can be done on ${name} now: without a connection Rollcall cannot prove which process is which.`;
+    throw new ActFailed('not-connected', message, 'It works again when the host is connected and was looked at.');
+  }
+
   questions(): readonly Question[] {
     return this.#parts.questions?.list ?? [];
   }
