@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, isAbsolute, join } from 'node:path';
 import { remedyFor, WriteFailed } from '../config/atomic-write.ts';
 import type { Host, Look, ProcessInfo, Spawned } from '../hosts/host.ts';
+import { RemoteSpawnFailed } from '../hosts/ssh/host/spawning.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
@@ -217,6 +218,7 @@ async function spawn(
     });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
+    if (error instanceof RemoteSpawnFailed) throw new ActFailed('spawn-failed', why, '', error.output);
     throw new ActFailed(
       'spawn-failed',
       `${plan.argv[0]} could not be started: ${why}`,

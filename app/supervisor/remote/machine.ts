@@ -165,7 +165,9 @@ export class Machine {
     let supervisor: HostSupervisor;
     if (known !== null && this.#host !== null && before !== null && isSame(before, contact)) {
       await this.#host.renew(made.host);
+      const had = ours(known);
       await known.refresh();
+      if (had.some((id) => !ours(known).includes(id))) await this.#hintAtLinger(made);
       supervisor = known;
     } else {
       supervisor = await this.#supervise(made, before);
@@ -229,6 +231,12 @@ export class Machine {
     return supervisor;
   }
 
+  /** A login that takes everything along when it ends looks like a crash, and is a setting of that machine. */
+  async #hintAtLinger({ host }: SshHostParts): Promise<void> {
+    const hint = await host.lingerTrouble();
+    if (hint !== null) this.#note('host-lost', `Servers on ${this.name} went with the connection: ${hint}`);
+  }
+
   #note(event: 'host-connected' | 'host-lost' | 'host-rebooted', text: string): void {
     const { audit, mode } = this.#parts;
     if (mode === 'app') audit.note({ event, by: 'app', host: this.name, subject: this.name, text });
@@ -243,6 +251,10 @@ export class Machine {
     await supervisor?.close();
     await this.link.disconnect();
   }
+}
+
+function ours(supervisor: HostSupervisor): string[] {
+  return supervisor.part.servers.flatMap(({ id, supervised }) => (supervised === null ? [] : [id]));
 }
 
 function isSame(one: Contact, other: Contact): boolean {
