@@ -36,8 +36,8 @@ export interface Access {
 interface Entry {
   readonly name: string;
   readonly alias: string;
-  readonly saved: boolean;
-  readonly connect: SshEntry['connect'];
+  saved: boolean;
+  connect: SshEntry['connect'];
   machine: Machine | null;
   /** Where its alias leads. */
   target: string | null;
@@ -62,6 +62,8 @@ export class SshHosts implements RemoteHosts {
 
   open(): void {
     this.#offered = this.#parts.offered();
+    // A command connects only to what it is about.
+    if (this.#parts.mode !== 'app') return;
     for (const { name, connect } of this.#entries.values()) {
       // Its state tells how it went.
       if (connect === 'at-start') void this.reach(name).catch(() => undefined);
@@ -70,8 +72,11 @@ export class SshHosts implements RemoteHosts {
 
   /** The saved hosts as the configuration has them now; what is gone from it or leads elsewhere is let go of. */
   #follow(): void {
-    const { hosts } = this.#parts.settings.config;
-    for (const entry of [...this.#entries.values()]) {
+    const { config, problem } = this.#parts.settings;
+    const { hosts } = config;
+    // Of a file with a mistake in it, what is missing may just not have been understood.
+    const gone = problem === null ? [...this.#entries.values()] : [];
+    for (const entry of gone) {
       const settings = hosts[entry.name];
       const alias = settings?.alias ?? entry.name;
       if (!entry.saved && settings === undefined) continue;
@@ -82,8 +87,9 @@ export class SshHosts implements RemoteHosts {
     }
     for (const [name, { alias = name, connect }] of Object.entries(hosts)) {
       const known = this.#entries.get(name);
-      const fresh = { machine: null, target: null, failure: null };
-      this.#entries.set(name, { ...fresh, ...known, name, alias, saved: true, connect });
+      // The very entry: a connecting that is under way goes on with it.
+      if (known !== undefined) Object.assign(known, { saved: true, connect });
+      else this.#entries.set(name, { name, alias, saved: true, connect, machine: null, target: null, failure: null });
     }
   }
 
@@ -150,7 +156,10 @@ export class SshHosts implements RemoteHosts {
       return await this.#reach(entry);
     } catch (error) {
       if (!(error instanceof SshFailed)) throw error;
-      if (entry.machine === null || error.code === 'this-machine') entry.failure = error;
+      // What a person took back has not failed.
+      const withdrawn = error.code === 'disconnected';
+      if (error.code === 'this-machine') await this.#letGo(entry);
+      if (entry.machine === null && !withdrawn) entry.failure = error;
       this.#parts.onChange();
       throw new ActFailed(error.code, error.message, error.remedy, error.output);
     }
