@@ -1,7 +1,8 @@
 /** Hosts over real sshds, each a machine of its own, through the whole core: connect, start, use, lose, stop, let go. */
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../../hosts/local/testing/processes.ts';
 import { replaceOn, sshIn } from '../../hosts/ssh/testing/replace.ts';
 import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../../hosts/ssh/testing/sshd.ts';
 import type { HostEntry, Roll, Server } from '../../roll/schema.ts';
@@ -217,4 +218,35 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
     // No blind wait anywhere: such waits are counted in tens of seconds.
     expect(Math.max(...times.stale)).toBeLessThan(Math.max(...times.fresh) + 3000);
   }, 90_000);
+
+  test('a host that is this very machine says so and keeps no connection; one that was taken back has not failed', async () => {
+    const here = await startSshd();
+    try {
+      await open({ myself: [here], box: [box] });
+      const told = await world.core.run({ command: 'connect', host: 'myself' }, 'cli');
+      expect(told).toMatchObject({ ok: false, failure: { code: 'this-machine' } });
+      expect(hostOf(world.core.roll, 'myself')).toMatchObject({ state: 'connected', ssh: { sharedWith: 'local' } });
+      expect(here.connections()).toEqual([]);
+      expect(on(world.core.roll, 'myself')).toEqual([]);
+
+      const connecting = world.core.run({ command: 'connect', host: 'box' }, 'window');
+      await world.until('it is connecting', (roll) => hostOf(roll, 'box')?.state === 'connecting');
+      await world.core.run({ command: 'disconnect', host: 'box', stopServers: false }, 'window');
+      expect(await connecting).toMatchObject({ ok: false });
+      expect(hostOf(world.core.roll, 'box')).toMatchObject({ state: 'disconnected', ssh: { failure: null } });
+
+      // A mistake in the file takes no host away; one that is taken out of it goes.
+      await connect('box');
+      const { configFile } = world.paths;
+      const text = readFileSync(configFile, 'utf8');
+      writeFileSync(configFile, text.slice(0, -1));
+      await world.until('the mistake is told', (roll) => roll.settings.configProblem !== null);
+      expect(hostOf(world.core.roll, 'box')?.state).toBe('connected');
+      writeFileSync(configFile, '{}');
+      await world.until('it is gone', (roll) => hostOf(roll, 'box') === undefined);
+      await until('the machine sees no connection', () => box.connections().length === 0);
+    } finally {
+      await here.close();
+    }
+  }, 60_000);
 });
