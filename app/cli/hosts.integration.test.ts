@@ -1,7 +1,9 @@
 /** The real command over a real sshd, without the app: each connects for itself alone and leaves nothing behind. */
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { until } from '../hosts/local/testing/processes.ts';
 import { sshConfig, sshdTrouble, testSshd } from '../hosts/ssh/testing/sshd.ts';
 import { installFake } from '../supervisor/fake-opencode.testing.ts';
@@ -58,4 +60,34 @@ test.skipIf(trouble !== null)(
     expect(readdirSync(join(own.paths.runtimeDir, 'ssh'))).toEqual([]);
   },
   120_000,
+);
+
+test.skipIf(trouble !== null)(
+  `a command that is interrupted while it connects takes its ssh with it (${trouble ?? 'real ssh'})`,
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rollcall-interrupted-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    // Takes the connection and never greets.
+    const silent = createServer();
+    onTestFinished(() => void silent.close());
+    await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
+    const greeted = new Promise<Socket>((done) => silent.once('connection', done));
+    const { port } = silent.address() as AddressInfo;
+    const config = join(folder, 'ssh_config');
+    writeFileSync(config, `Host silent\n  HostName 127.0.0.1\n  Port ${port}\n`);
+    const own = new CommandHome(folder, {});
+    const { child, ended } = running([process.execPath, program, 'list', '--host', 'silent'], {
+      ...own.env,
+      ROLLCALL_SSH_CONFIG: config,
+    });
+    const socket = await greeted;
+    const gone = new Promise((done) => socket.once('close', done));
+    socket.resume();
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({ code: 1, signal: null });
+    // The other end of its connection is an ssh; when that has gone, so has the process.
+    await gone;
+    expect(readdirSync(join(own.paths.runtimeDir, 'ssh'))).toEqual([]);
+  },
+  60_000,
 );

@@ -225,11 +225,18 @@ describe('rollcall connect', () => {
         ];
         core.push({ ...core.roll, hosts: [host('web-eu', 'connecting', { steps })] });
         core.push({ ...core.roll, hosts: [host('web-eu', 'connecting', { steps })] });
-        core.push({ ...core.roll, hosts: [host('web-eu', 'connected')] });
+        const question = { id: 'q', host: 'web-eu', type: 'code' as const, text: '', fingerprint: null, keyPath: null };
+        const asked = { ...question, attempt: 1, until: '2026-01-02T08:18:00.000Z' };
+        core.push({ ...core.roll, hosts: [host('web-eu', 'authenticating', { steps })], questions: [asked] });
+        core.push({ ...core.roll, hosts: [host('web-eu', 'authenticating', { steps })] });
+        core.push({ ...core.roll, hosts: [host('web-eu', 'connected')], questions: [] });
         return { ok: true, message: 'web-eu is connected.', server: null, results: [] };
       };
     });
-    expect(result).toMatchObject({ code: 0, out: 'web-eu is connected.\n', err: 'Look up the name: 203.0.113.24\n' });
+    expect(result).toMatchObject({ code: 0, out: 'web-eu is connected.\n' });
+    expect(result.err).toBe(
+      'Look up the name: 203.0.113.24\nweb-eu waits for a one-time code. The Rollcall window asks for it.\n',
+    );
     expect(ran(result)).toEqual([{ command: 'connect', host: 'web-eu' }]);
     expect(ran(await run(connect, 'connect dev@10.0.4.17:2222'))).toEqual([
       { command: 'connect', host: 'ssh://dev@10.0.4.17:2222' },

@@ -1,6 +1,6 @@
 /** The verbs about hosts themselves: which there are, how they are connected and left. */
-import { hostNamed, sharedSentence, stepWords, stoppedByDisconnect } from '../roll/host-words.ts';
-import type { Roll, SshStepEntry } from '../roll/schema.ts';
+import { hostNamed, questionSentence, sharedSentence, stepWords, stoppedByDisconnect } from '../roll/host-words.ts';
+import type { Roll } from '../roll/schema.ts';
 import { formatBytes, memoryOf, plural, serverLabel } from '../roll/words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
@@ -22,11 +22,16 @@ export const hosts: Verb = async ({ io, open }, args) => {
   }
 };
 
-/** Says each step once, as it is done. Returns the end of it. */
+/** Says each step once, as it is done, and what is asked in the window meanwhile. Returns the end of it. */
 function followSteps(handle: CoreHandle, name: string, io: Io): () => void {
-  const said = new Set<SshStepEntry['step']>();
+  const said = new Set<string>();
   return handle.core.subscribe((roll) => {
     const host = hostNamed(roll, name);
+    for (const question of roll.questions) {
+      if (question.host !== host?.name || said.has(question.id)) continue;
+      said.add(question.id);
+      io.say(printable(`${questionSentence(question)}. The Rollcall window asks for it.`));
+    }
     // The steps of an attempt before this one are no news.
     if (host?.ssh == null || host.state === 'connected') return;
     for (const { step, state, detail } of host.ssh.steps) {

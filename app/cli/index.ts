@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The `rollcall` command. Loads only what the verb needs: help must come at once. */
 import { homedir } from 'node:os';
-import { type Context, DONE, type ExitCode, FAILED, USAGE, UsageError } from './io.ts';
+import { type Arguments, type Context, DONE, type ExitCode, FAILED, USAGE, UsageError } from './io.ts';
 import { parseCommandLine } from './parse.ts';
 import { terminalIo } from './terminal-io.ts';
 import { helpFor, helpForAll } from './verbs.ts';
@@ -9,6 +9,11 @@ import { programVersion } from './version.ts';
 
 /** How long an acting verb waits for another command, in milliseconds. */
 const WAIT_MS = 10_000;
+
+/** Whether a command may start an ssh of its own. */
+function connects(verb: string, args: Arguments): boolean {
+  return verb === 'connect' || verb === 'disconnect' || args.value('host') !== undefined;
+}
 
 async function main(words: readonly string[]): Promise<ExitCode> {
   const parsed = parseCommandLine(words);
@@ -28,7 +33,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
     auditFile: paths.auditFile,
     async open(mode) {
       const { openCore } = await import('./core-for.ts');
-      return openCore(mode, {
+      const handle = await openCore(mode, {
         controlSocket: paths.controlSocket,
         writerLock: paths.writerLock,
         runtimeDir: paths.runtimeDir,
@@ -50,6 +55,12 @@ async function main(words: readonly string[]): Promise<ExitCode> {
           const { openForCli } = await import('./local.ts');
           return openForCli(paths, localMode, lock);
         },
+      });
+      if (handle.origin === 'app' || !connects(parsed.name, parsed.args)) return handle;
+      const { closingFirst } = await import('./in-order.ts');
+      return closingFirst(handle, () => {
+        io.say('Interrupted. The connection is closed; rollcall list --host shows what was done there.');
+        process.exit(FAILED);
       });
     },
   };

@@ -64,7 +64,7 @@ describe('the mirror of the roll', () => {
   test('new leaks are announced once; those that were told and stay are not told again', async () => {
     const roll = exampleRoll();
     const { store } = await open(roll);
-    expect(store.getState().announcement).toBe('3 leaked servers hold 4.31 GB');
+    expect(store.getState().announcement).toBe('3 leaked servers hold 4.31 GB. studio-mac does not answer');
     store.setState({ announcement: 'told' });
     const [alert] = roll.alerts;
     if (alert === undefined) throw new Error('the example has no alert');

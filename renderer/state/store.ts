@@ -1,6 +1,7 @@
 import { createStore, type StoreApi } from 'zustand/vanilla';
 import type { RequestResult } from '../../app/roll/channels.ts';
 import type { CommandResult, Failure } from '../../app/roll/commands.ts';
+import { hostTrouble } from '../../app/roll/host-words.ts';
 import type { Alert, Ended, HostEntry, RecordEntry, Roll, Server } from '../../app/roll/schema.ts';
 import { share } from '../../app/roll/share.ts';
 import type { Sort } from '../view/serverItems.ts';
@@ -73,7 +74,7 @@ export interface WindowState {
   readonly problem: Failure | null;
   /** Said once by a screen reader. */
   readonly announcement: string;
-  /** Leaked ids and nonces of ended servers that were announced already. */
+  /** Leaked ids, nonces of ended servers and troubles of hosts that were announced already. */
   readonly announced: ReadonlySet<string>;
 }
 
@@ -98,15 +99,17 @@ export function createWindowStore(): WindowStore {
   }));
 }
 
-/** New leaks and servers that ended are announced once, as the alert's first line. */
+/** New leaks, servers that ended and hosts in trouble are announced once, as the alert's first line. */
 function announce(state: WindowState, roll: Roll): Pick<WindowState, 'announcement' | 'announced'> {
   const keysOf = ({ level, servers, ended }: Alert): readonly string[] =>
     ended !== undefined ? [`${ended} ${level}`] : level === 'leak' ? servers : [];
   const fresh = roll.alerts.filter((alert) => keysOf(alert).some((key) => !state.announced.has(key)));
-  const announced = new Set(roll.alerts.flatMap(keysOf));
+  const now = Date.parse(roll.takenAt);
+  const hosts = roll.hosts.flatMap((host) => hostTrouble(host, now)?.title ?? []);
+  const titles = [...fresh.map(({ title }) => title), ...hosts.filter((title) => !state.announced.has(title))];
   return {
-    announcement: fresh.length > 0 ? fresh.map((alert) => alert.title).join('. ') : state.announcement,
-    announced,
+    announcement: titles.length > 0 ? titles.join('. ') : state.announcement,
+    announced: new Set([...roll.alerts.flatMap(keysOf), ...hosts]),
   };
 }
 
