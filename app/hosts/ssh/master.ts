@@ -120,7 +120,9 @@ export class Master {
     }
     if (child.pid === undefined || ref === null) {
       const why = await exited;
-      throw child.pid === undefined ? why : unidentified(alias);
+      // One that failed at once was gone before anybody could look at it, and has said why itself.
+      const failedAtOnce = child.exitCode !== null && why.code !== 'ended';
+      throw child.pid === undefined || failedAtOnce ? why : unidentified(alias);
     }
     admission?.started(child.pid);
     options.onProcess(ref);
