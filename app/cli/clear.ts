@@ -31,7 +31,10 @@ export const clear: Verb = async ({ io, open }, args) => {
     if (!record.clearable) {
       return await finish(false, record.keptBecause ?? `${path} is kept: its process may still be there.`);
     }
-    const result = await handle.core.run({ command: 'clear', path, sha256: record.sha256, host: record.host }, 'cli');
+    const result = await handle.core.run(
+      { command: 'clear', path, sha256: record.sha256, ...(there ? { host: record.host } : {}) },
+      'cli',
+    );
     return await finish(result.ok, result.ok ? result.message : failureText(result.failure));
   } finally {
     await handle.close();

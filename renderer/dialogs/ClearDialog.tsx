@@ -23,7 +23,9 @@ export function ClearDialog({ records, home }: Props) {
     const ended = new Map<string, CommandResult>();
     setResults(ended);
     for (const record of records) {
-      ended.set(recordKey(record), await acts.run({ command: 'clear', path: record.path, sha256: record.sha256 }));
+      const { path, sha256, host } = record;
+      // The same path may be a record of another host too.
+      ended.set(recordKey(record), await acts.run({ command: 'clear', path, sha256, host }));
       setResults(new Map(ended));
     }
     if ([...ended.values()].every((result) => result.ok)) acts.closeDialog();
