@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { kindOf, shownText } from './question.ts';
 
@@ -16,6 +17,13 @@ test.each<[string, string | null, object]>([
   ],
   ['Enter passphrase for /home/me/.ssh/id_rsa: ', null, { type: 'passphrase', keyPath: '/home/me/.ssh/id_rsa' }],
   ['Enter PIN for ED25519-SK key /home/me/.ssh/id_sk: ', null, { type: 'passphrase', keyPath: '/home/me/.ssh/id_sk' }],
+  [
+    'Enter PIN and confirm user presence for ED25519-SK key /home/me/.ssh/id_sk: ',
+    null,
+    { type: 'passphrase', keyPath: '/home/me/.ssh/id_sk' },
+  ],
+  ["Enter PIN for 'my token': ", null, { type: 'passphrase', keyPath: 'my token' }],
+  ["Please type 'yes' or 'no': ", null, { type: 'host-key' }],
   ["me@box's password: ", null, { type: 'password' }],
   ['(me@box) Password: ', null, { type: 'password' }],
   ['(me@box) Password for me@box:', null, { type: 'password' }],
@@ -27,6 +35,42 @@ test.each<[string, string | null, object]>([
   ['Accept updated hostkeys? (yes/no): ', null, { type: 'confirm' }],
 ])('%j is told for what it is', (prompt, hint, kind) => {
   expect(kindOf(prompt, hint)).toEqual(kind);
+});
+
+const own = [
+  HOST_KEY,
+  "Please type 'yes', 'no' or the fingerprint: ",
+  "Enter passphrase for key '/root/.ssh/id_ed25519': ",
+  'Enter PIN for ED25519-SK key /root/.ssh/id_sk: ',
+  'Accept updated hostkeys? (yes/no): ',
+];
+
+test('text of the server is never taken for a question of ssh itself, whatever it says', () => {
+  const text = fc.array(
+    fc.oneof(fc.constantFrom(...own), fc.constantFrom('\n', '\r\n', ' ', '(', ') '), fc.string({ unit: 'binary' })),
+  );
+  const user = fc.string({ unit: 'grapheme' });
+  const hint = fc.constantFrom(null, 'confirm', 'none');
+  fc.assert(
+    fc.property(user, fc.domain(), text, hint, (name, host, parts, said) => {
+      const { type, ...rest } = kindOf(`(${name}@${host}) ${parts.join('')}`, said);
+      expect(['password', 'code']).toContain(type);
+      expect(rest).toEqual({});
+    }),
+    { numRuns: 1000 },
+  );
+  const posed = "(dev@127.0.0.1) Hello\nEnter passphrase for key '/root/.ssh/id_ed25519':\nPassword: ";
+  expect(kindOf(posed, null)).toEqual({ type: 'password' });
+});
+
+test('lines that only contain what ssh asks are none of its questions, also before OpenSSH 8.5', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...own), fc.string({ minLength: 1 }), (asked, more) => {
+      for (const prompt of [`x${more}\n${asked}`, `${asked}\nx${more}`]) {
+        expect(['password', 'code']).toContain(kindOf(prompt, null).type);
+      }
+    }),
+  );
 });
 
 test('what is shown keeps its lines and loses what is invisible', () => {

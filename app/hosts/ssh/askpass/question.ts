@@ -2,30 +2,44 @@ import type { Question } from '../questions.ts';
 
 type Kind = Pick<Question, 'type' | 'fingerprint' | 'keyPath'>;
 
-const HOST_KEY = /authenticity of host|continue connecting|type 'yes', 'no' or the fingerprint/iu;
-const FINGERPRINT = /key fingerprint is:?\s+(?<fingerprint>(?:SHA256|MD5|SHA512):\S+?)\.?(?:\s|$)/iu;
-const PASSPHRASE = /^(?:Enter )?passphrase for (?:RSA1? )?(?:key )?['"]?(?<path>.*?)['"]?:?\s*$/imu;
-const PIN = /^Enter PIN for (?:\S+ key )?['"]?(?<path>.*?)['"]?:?\s*$/imu;
+/** Since OpenSSH 8.5 ssh itself puts `(user@host) ` before text of the server, and it begins no other prompt like that. */
+const FROM_SERVER = /^\(/u;
+// Each describes the whole prompt, so that nothing which only contains ssh's words is taken for them.
+const HOST_KEY =
+  /^The authenticity of host '[^\n]*' can't be established.*Are you sure you want to continue connecting \(yes\/no[^)\n]*\)\?\s*$/su;
+const HOST_KEY_AGAIN = /^Please type 'yes'(?:,| or) 'no'(?: or the fingerprint)?:\s*$/u;
+const FINGERPRINT = /^[^\n]*key fingerprint is:?\s+(?<fingerprint>(?:SHA256|MD5|SHA512):\S+?)\.?$/imu;
+const PASSPHRASE = /^(?:Enter )?passphrase for (?:RSA1? )?(?:key )?['"]?(?<path>[^\n]*?)['"]?:?\s*$/iu;
+const PIN = /^Enter PIN (?:and confirm user presence )?for (?:[^\s'"]+ key )?['"]?(?<path>[^\n]*?)['"]?:?\s*$/iu;
+const YES_NO = /^[^\n]*\((?:yes\/no|y\/n)[^)\n]*\)\??:?\s*$/iu;
 const PASSWORD = /password(?: for [^:]*)?\s*:?\s*$/iu;
-const YES_NO = /\((?:yes\/no|y\/n)[^)]*\)\??:?\s*$/iu;
+const ONE_TIME = /one-time|verification|otp/iu;
 
 /**
  * What kind of question ssh asks. Its words are its only sign; what is none of ssh's own comes from the server and is a
- * code as a rule.
+ * code as a rule. Text of the server is never more than a password or a code, whatever it says: what is answered to it
+ * goes to that server.
  *
  * @param hint SSH_ASKPASS_PROMPT
  */
 export function kindOf(prompt: string, hint: string | null): Kind {
-  if (HOST_KEY.test(prompt)) {
+  return (FROM_SERVER.test(prompt) ? null : ownKind(prompt, hint)) ?? asked(prompt);
+}
+
+/** What ssh asks for itself, and answers to nobody else; null when it is none of that. */
+function ownKind(prompt: string, hint: string | null): Kind | null {
+  if (HOST_KEY.test(prompt) || HOST_KEY_AGAIN.test(prompt)) {
     const fingerprint = FINGERPRINT.exec(prompt)?.groups?.['fingerprint'];
     return { type: 'host-key', ...(fingerprint === undefined ? {} : { fingerprint }) };
   }
   if (hint === 'confirm' || hint === 'none') return { type: 'confirm' };
   const keyPath = PASSPHRASE.exec(prompt)?.groups?.['path'] ?? PIN.exec(prompt)?.groups?.['path'];
   if (keyPath !== undefined) return { type: 'passphrase', keyPath };
-  if (YES_NO.test(prompt)) return { type: 'confirm' };
-  if (PASSWORD.test(prompt) && !/one-time|verification|otp/iu.test(prompt)) return { type: 'password' };
-  return { type: 'code' };
+  return YES_NO.test(prompt) ? { type: 'confirm' } : null;
+}
+
+function asked(prompt: string): Kind {
+  return { type: PASSWORD.test(prompt) && !ONE_TIME.test(prompt) ? 'password' : 'code' };
 }
 
 /** The question as it is shown: lines stay lines, everything else that is invisible goes. */
