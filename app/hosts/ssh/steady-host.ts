@@ -17,6 +17,7 @@ import type {
   Spawned,
   SpawnRequest,
 } from '../host.ts';
+import { SteadyGrip } from './steady-grip.ts';
 
 interface Watch {
   readonly ref: ProcessRef;
@@ -28,6 +29,7 @@ export class SteadyHost implements Host {
   #current: Host;
   readonly #watches = new Set<Watch>();
   #pages: readonly Listener[] = [];
+  readonly #onChange = new Set<() => void>();
 
   constructor(first: Host) {
     this.#current = first;
@@ -41,6 +43,7 @@ export class SteadyHost implements Host {
       watch.cancel();
       watch.cancel = this.#register(watch);
     }
+    for (const tell of this.#onChange) tell();
     await before.close();
   }
 
@@ -95,7 +98,11 @@ export class SteadyHost implements Host {
   }
 
   hold(ref: ProcessRef): Promise<HeldProcess> {
-    return this.#current.hold(ref);
+    const onChange = (tell: () => void): (() => void) => {
+      this.#onChange.add(tell);
+      return () => this.#onChange.delete(tell);
+    };
+    return new SteadyGrip(ref, { current: () => this.#current, onChange }).taken();
   }
 
   watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void {
@@ -108,8 +115,25 @@ export class SteadyHost implements Host {
     };
   }
 
-  spawn(request: SpawnRequest): Promise<Spawned> {
-    return this.#current.spawn(request);
+  async spawn(request: SpawnRequest): Promise<Spawned> {
+    const host = this.#current;
+    const { ref, exit } = await host.spawn(request);
+    return { ref, exit: this.#exitOf(ref, exit, host) };
+  }
+
+  /** The host it was started on tells of its exit until another takes its place. */
+  #exitOf(ref: ProcessRef, exit: Promise<ExitStatus>, host: Host): Promise<ExitStatus> {
+    return new Promise((resolve) => {
+      const onExit = (status: ExitStatus | null): void => resolve(status ?? { code: null, signal: null });
+      const watch: Watch = { ref, onExit, cancel: () => undefined };
+      this.#watches.add(watch);
+      if (host !== this.#current) watch.cancel = this.#register(watch);
+      void exit.then((status) => {
+        this.#watches.delete(watch);
+        watch.cancel();
+        resolve(status);
+      });
+    });
   }
 
   folder(path: string): Promise<Folder> {
@@ -152,6 +176,7 @@ export class SteadyHost implements Host {
   close(): Promise<void> {
     for (const watch of this.#watches) watch.cancel();
     this.#watches.clear();
+    for (const tell of this.#onChange) tell();
     return this.#current.close();
   }
 }
