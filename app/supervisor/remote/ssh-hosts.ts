@@ -49,6 +49,8 @@ export class SshHosts implements RemoteHosts {
   readonly #parts: SshHostsParts;
   readonly #entries = new Map<string, Entry>();
   readonly #machines = new Map<Link, Machine>();
+  /** Machines that are being let go of. Their links are the same ones that a new machine would get. */
+  readonly #ends = new Set<Promise<void>>();
   #access: Promise<Access> | null = null;
   #offered: readonly Offered[] = [];
   #watched: () => boolean = () => true;
@@ -188,6 +190,7 @@ export class SshHosts implements RemoteHosts {
     if (entry.machine !== null) return entry.machine;
     this.#access ??= this.#parts.openTransport((link) => this.#machines.get(link)?.linkChanged());
     const { transport } = await this.#access;
+    await Promise.allSettled([...this.#ends]);
     const link = await transport.link(entry.alias);
     entry.target = link.target;
     let machine = this.#machines.get(link);
@@ -286,7 +289,13 @@ export class SshHosts implements RemoteHosts {
 
   async #end(machine: Machine): Promise<void> {
     this.#machines.delete(machine.link);
-    await machine.close();
+    const ended = machine.close();
+    this.#ends.add(ended);
+    try {
+      await ended;
+    } finally {
+      this.#ends.delete(ended);
+    }
   }
 
   async save({ name, alias, connect, was }: Extract<Command, { command: 'save-host' }>): Promise<CommandResult> {
