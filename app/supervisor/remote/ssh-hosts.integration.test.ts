@@ -226,7 +226,8 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
       const told = await world.core.run({ command: 'connect', host: 'myself' }, 'cli');
       expect(told).toMatchObject({ ok: false, failure: { code: 'this-machine' } });
       expect(hostOf(world.core.roll, 'myself')).toMatchObject({ state: 'connected', ssh: { sharedWith: 'local' } });
-      expect(here.connections()).toEqual([]);
+      // The far end hears of it a moment later.
+      await until('no connection is kept', () => here.connections().length === 0);
       expect(on(world.core.roll, 'myself')).toEqual([]);
 
       const connecting = world.core.run({ command: 'connect', host: 'box' }, 'window');
