@@ -193,6 +193,47 @@ test('a machine that is down is tried again with growing pauses, at once when to
   await closeAndCheck();
 });
 
+test('D16 a host that connects at start is tried until it can be reached, and one that is asked for fails once', async () => {
+  const box = await testSshd();
+  // Two ways to one machine: one keeps trying, the other is tried when told.
+  const config = sshConfig({ start: [box], asked: [box, 'Compression yes'] });
+  const { transport, closeAndCheck } = await testTransport(config);
+  const [start, asked] = await Promise.all([transport.link('start'), transport.link('asked')]);
+  expect(start).not.toBe(asked);
+  await box.down();
+  const failures = await Promise.all([failure(start.connect({ keepTrying: true })), failure(asked.connect())]);
+  expect(failures.map(({ code }) => code)).toEqual(['refused', 'refused']);
+  expect(start.state).toMatchObject({ status: 'reconnecting', attempt: 2, why: { code: 'refused' } });
+  if (start.state.status !== 'reconnecting') throw new Error('unexpected state');
+  expect(start.state.retryAt.monotonic - performance.now()).toBeGreaterThan(300);
+  expect(asked.state.status).toBe('failed');
+  await box.up();
+  await until('it is connected by itself', () => start.state.status === 'connected', 5000);
+  expect(asked.state.status).toBe('failed');
+  await asked.wake();
+  await until('a wake was enough', () => asked.state.status === 'connected', 3000);
+  // What was connected once comes back, whatever failed since.
+  await box.down();
+  await until('both are lost', () => [start, asked].every(({ state }) => state.status === 'reconnecting'));
+  await asked.disconnect();
+  expect((await failure(asked.connect())).code).toBe('refused');
+  expect(asked.state.status).toBe('failed');
+  await closeAndCheck();
+});
+
+test('D11 what only a person can mend is tried neither again nor after a wake', async () => {
+  const box = await testSshd();
+  const { transport, states, closeAndCheck } = await testTransport(
+    sshConfig({ box: [box, 'PreferredAuthentications hostbased'] }),
+  );
+  const link = await transport.link('box');
+  expect((await failure(link.connect({ keepTrying: true }))).code).toBe('permission-denied');
+  await transport.wake();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(statuses(states)).toEqual(['connecting', 'failed']);
+  await closeAndCheck();
+});
+
 test('a server that forbids every forward is not taken for dead, and says so only of forwards', async () => {
   const box = await testSshd({ config: ['DisableForwarding yes'] });
   const { transport, closeAndCheck, states } = await testTransport(sshConfig({ box: [box] }));

@@ -24,6 +24,11 @@ export interface LinkOptions extends AttemptOptions {
   readonly onChange: (link: Link) => void;
 }
 
+export interface ConnectOptions {
+  /** True to go on trying after a failure that another attempt may mend, as after a loss. */
+  readonly keepTrying?: boolean;
+}
+
 interface Line {
   readonly master: Master;
   readonly sessions: Sessions;
@@ -47,6 +52,8 @@ export class Link implements RemoteExec, Forwards {
   #line: Line | null = null;
   #process: ProcessRef | null = null;
   #attempt = 0;
+  /** A failure that another attempt may mend is followed by one: it was connected, or is to be as soon as it can be. */
+  #keepsTrying = false;
   #closed = false;
   #retry: NodeJS.Timeout | null = null;
   /** The attempt under way. */
@@ -72,13 +79,15 @@ export class Link implements RemoteExec, Forwards {
   }
 
   /**
-   * Connects unless it is connected. A failure of a first attempt is final: the person sees it at once.
+   * Connects unless it is connected. A failure of a first attempt is final, unless it is to keep trying: the person
+   * sees it at once. It is thrown in any case.
    *
    * @throws SshFailed
    */
-  async connect(): Promise<void> {
+  async connect({ keepTrying = false }: ConnectOptions = {}): Promise<void> {
     await this.#disconnecting;
     if (this.#closed) throw disconnected(this.alias);
+    if (keepTrying) this.#keepsTrying = true;
     if (this.#state.status === 'connected') return;
     this.#clearRetry();
     // One that comes back by itself goes on doing so.
@@ -108,6 +117,7 @@ export class Link implements RemoteExec, Forwards {
 
   async #disconnect(): Promise<void> {
     this.#clearRetry();
+    this.#keepsTrying = false;
     const connecting = this.#connecting;
     connecting?.abort.abort();
     const line = this.#line;
@@ -127,11 +137,12 @@ export class Link implements RemoteExec, Forwards {
   }
 
   /**
-   * The machine was asleep or the network has changed: a waiting attempt is made now, and a connection that does not
-   * answer soon is replaced. Resolves when that is found out.
+   * The machine was asleep or the network has changed: a waiting attempt is made now, also after a failure that this
+   * may have mended, and a connection that does not answer soon is replaced. Resolves when that is found out.
    */
   async wake(): Promise<void> {
-    if (this.#state.status === 'reconnecting') this.retryNow();
+    const state = this.#state;
+    if (state.status === 'reconnecting' || (state.status === 'failed' && !isPermanent(state.error))) this.retryNow();
     else if (this.#line !== null) await this.#check();
   }
 
@@ -206,8 +217,13 @@ export class Link implements RemoteExec, Forwards {
 
   #failed(error: unknown, attempt: number): void {
     const failed = error instanceof SshFailed ? error : unexpected(this.alias, error);
-    if (attempt === 0 || isPermanent(failed)) this.#become({ status: 'failed', error: failed });
-    else this.#comeBack(failed);
+    if (!this.#keepsTrying || isPermanent(failed)) {
+      this.#become({ status: 'failed', error: failed });
+      return;
+    }
+    // What could not be reached a moment ago is not tried again without a pause, as what was lost is.
+    if (attempt === 0) this.#attempt = 1;
+    this.#comeBack(failed);
   }
 
   #up(master: Master): void {
@@ -220,6 +236,7 @@ export class Link implements RemoteExec, Forwards {
       since: performance.now(),
     };
     this.#line = line;
+    this.#keepsTrying = true;
     this.#become({ status: 'connected' });
     void master.ended.then((why) => this.#lost(line, why));
   }

@@ -7,7 +7,7 @@ import type { Host } from '../../hosts/host.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { Contact } from '../../hosts/ssh/host/contact.ts';
 import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.ts';
-import type { Link } from '../../hosts/ssh/link.ts';
+import type { ConnectOptions, Link } from '../../hosts/ssh/link.ts';
 import { SteadyHost } from '../../hosts/ssh/steady-host.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import { plural } from '../../roll/words.ts';
@@ -88,9 +88,9 @@ export class Machine {
    *
    * @throws SshFailed
    */
-  async ready(): Promise<HostSupervisor> {
+  async ready(options: ConnectOptions = {}): Promise<HostSupervisor> {
     if (this.#failure !== null) this.#dropContact();
-    await this.link.connect();
+    await this.link.connect(options);
     return this.#begin();
   }
 

@@ -219,6 +219,19 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
     expect(Math.max(...times.stale)).toBeLessThan(Math.max(...times.fresh) + 3000);
   }, 90_000);
 
+  test('D16 a host that connects at start and is not there yet is connected when it is', async () => {
+    config = sshConfig({ box: [box] });
+    await box.down();
+    world = await openWorld({
+      mode: 'app',
+      config: { hosts: { box: { connect: 'at-start' } } },
+      env: { ROLLCALL_SSH_CONFIG: config },
+    });
+    await world.until('it is tried again', (roll) => hostOf(roll, 'box')?.state === 'reconnecting');
+    await box.up();
+    await world.until('it is connected by itself', (roll) => hostOf(roll, 'box')?.state === 'connected');
+  }, 30_000);
+
   test('a host that is this very machine says so and keeps no connection; one that was taken back has not failed', async () => {
     const here = await startSshd();
     try {

@@ -2,7 +2,7 @@
 import { removeHost, saveHost } from '../../config/edit.ts';
 import { HOST_NAME, LOCAL_HOST } from '../../config/schema.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
-import type { Link } from '../../hosts/ssh/link.ts';
+import type { ConnectOptions, Link } from '../../hosts/ssh/link.ts';
 import type { Transport } from '../../hosts/ssh/transport.ts';
 import type { Command, CommandResult } from '../../roll/commands.ts';
 import type { Offered, Question, SshEntry } from '../../roll/schema.ts';
@@ -68,7 +68,7 @@ export class SshHosts implements RemoteHosts {
     if (this.#parts.mode !== 'app') return;
     for (const { name, connect } of this.#entries.values()) {
       // Its state tells how it went.
-      if (connect === 'at-start') void this.reach(name).catch(() => undefined);
+      if (connect === 'at-start') void this.reach(name, { keepTrying: true }).catch(() => undefined);
     }
   }
 
@@ -152,10 +152,10 @@ export class SshHosts implements RemoteHosts {
     return [...this.#entries.values()].find((entry) => entry.alias === alias)?.name ?? alias;
   }
 
-  async reach(name: string): Promise<HostSupervisor> {
+  async reach(name: string, options: ConnectOptions = {}): Promise<HostSupervisor> {
     const entry = this.#entry(name);
     try {
-      return await this.#reach(entry);
+      return await this.#reach(entry, options);
     } catch (error) {
       if (!(error instanceof SshFailed)) throw error;
       // What a person took back has not failed.
@@ -167,11 +167,11 @@ export class SshHosts implements RemoteHosts {
     }
   }
 
-  async #reach(entry: Entry): Promise<HostSupervisor> {
+  async #reach(entry: Entry, options: ConnectOptions): Promise<HostSupervisor> {
     if (this.#closed) throw new ActFailed('quitting', `${entry.name} was not connected: Rollcall is quitting.`, '');
     entry.failure = null;
     const machine = await this.#machineOf(entry);
-    const supervisor = await machine.ready();
+    const supervisor = await machine.ready(options);
     const twin = this.#twinOf(machine);
     // It may have been connected all the time, for another host.
     if (twin === null || twin.supervisor === null) {
