@@ -18,7 +18,8 @@ export async function checkElectronApi(include = ['main', 'e2e'].map((folder) =>
   const config = {
     extends: path.join(root, 'tsconfig.json'),
     compilerOptions: { paths: { electron: [declarations] }, typeRoots: [path.join(root, 'node_modules', '@types')] },
-    include,
+    // Scripts that are bundled as text have their declaration where they are.
+    include: [...include, path.join(root, 'app/hosts/ssh/remote/text.d.ts')],
   };
   // Inside the checkout, so that the other packages resolve from it.
   await mkdir(cache, { recursive: true });

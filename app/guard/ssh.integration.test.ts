@@ -87,3 +87,30 @@ test.skipIf(trouble !== null)(
   },
   90_000,
 );
+
+test.skipIf(trouble !== null)(
+  'a command that is SIGKILLed leaves no connection, also without a guard',
+  async () => {
+    const box = await testSshd({ machine: true });
+    const project = join(box.folder, 'project');
+    mkdirSync(project);
+    const opencode = { path: installFake(project), env: { FAKE: '{"silent":true}' } };
+    const config = sshConfig({ box: [box] });
+    const scene = new Scene(programs, {
+      config: { hosts: { box: { start: { opencode } } } },
+      env: { ROLLCALL_SSH_CONFIG: config },
+    });
+    try {
+      const command = scene.command('start', 'opencode', '--host', 'box', '--dir', project);
+      await until('it is connected', () => box.connections().length === 1, 20_000);
+      const [master = 0] = childrenOf(command).filter(isMaster);
+      expect(isAlive(master)).toBe(true);
+      process.kill(command, 'SIGKILL');
+      await until('its ssh is gone', () => !isAlive(master), 10_000);
+      await until('the machine sees no connection', () => box.connections().length === 0, 10_000);
+    } finally {
+      await scene.dispose();
+    }
+  },
+  60_000,
+);

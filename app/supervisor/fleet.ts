@@ -28,6 +28,9 @@ export interface FleetParts {
   readonly guard: GuardPort | null;
 }
 
+/** How long all hosts together wait for a slow one, in milliseconds. */
+const PATIENCE_MS = 5000;
+
 type HostCommand = Extract<Command, { command: 'connect' | 'disconnect' | 'save-host' | 'remove-host' }>;
 
 export class Fleet implements LocalCore {
@@ -134,11 +137,14 @@ export class Fleet implements LocalCore {
 
   async #look(host: string | null, by: Actor): Promise<CommandResult> {
     if (host !== null) return this.#run1(await this.#named(host), { command: 'look' }, by);
-    const all = [this.#local, ...this.#remote.supervisors()];
-    const results = await Promise.all(all.map((supervisor) => supervisor.run({ command: 'look' }, by)));
-    return (
-      results.find(({ ok }) => !ok) ?? (all.length === 1 ? (results[0] ?? done('')) : done('Looked at every host.'))
-    );
+    const others = this.#remote.supervisors();
+    const look = { command: 'look' } as const;
+    const [here] = await Promise.all([
+      this.#local.run(look, by),
+      ...others.map((supervisor) => inTime(supervisor.run(look, by))),
+    ]);
+    // How it went elsewhere is told by the state of each host.
+    return here.ok && others.length > 0 ? done('Looked at every host.') : here;
   }
 
   /** @throws ActFailed when the host cannot be reached */
@@ -178,7 +184,7 @@ export class Fleet implements LocalCore {
   async #reap(command: Extract<Command, { command: 'reap' }>, by: Actor): Promise<CommandResult> {
     const { targets } = command;
     if (targets === 'leaked') {
-      const others = this.#remote.supervisors();
+      const others = this.#leaking();
       return this.#together(await Promise.all([this.#local, ...others].map((each) => each.run(command, by))));
     }
     const shares = new Map<HostSupervisor, string[]>();
@@ -203,16 +209,27 @@ export class Fleet implements LocalCore {
   }
 
   async plan(targets: 'leaked' | readonly string[]): Promise<Plan> {
-    const plans =
-      targets === 'leaked'
-        ? await Promise.all(this.#all.map((supervisor) => supervisor.plan(targets)))
-        : await this.#planOf(targets);
+    const plans = targets === 'leaked' ? await this.#planLeaked() : await this.#planOf(targets);
     return {
       rows: plans.flatMap(({ rows }) => rows),
       freesBytes: plans.reduce((sum, plan) => sum + plan.freesBytes, 0),
       processes: plans.reduce((sum, plan) => sum + plan.processes, 0),
       busy: plans.reduce((sum, plan) => sum + plan.busy, 0),
     };
+  }
+
+  /** A host that does not answer keeps no other one from being planned; its rows wait until it does. */
+  async #planLeaked(): Promise<Plan[]> {
+    const others = this.#leaking().map((supervisor) => inTime(supervisor.plan('leaked')));
+    const [here, ...there] = await Promise.all([this.#local.plan('leaked'), ...others]);
+    return [here, ...there.filter((plan) => plan !== null)];
+  }
+
+  /** Other hosts that have something leaked, as far as is known. */
+  #leaking(): HostSupervisor[] {
+    const leaks = ({ part }: HostSupervisor): boolean =>
+      part.leftovers.length > 0 || part.servers.some(({ standing }) => standing === 'leaked');
+    return this.#remote.supervisors().filter(leaks);
   }
 
   #planOf(targets: readonly string[]): Promise<Plan[]> {
@@ -259,10 +276,12 @@ export class Fleet implements LocalCore {
       this.#remote.quit(stopServers, deadlineMs),
     ]);
     const report = { ...here, failed: [...here.failed, ...there.failed] };
+    // Before the farewell: a guard that has heard it goes, and could not see to an ssh that does not end.
+    await this.#remote.close();
     const unwatched = (await guard?.farewell(afterwardsOf(here, stopServers, this.supervised()))) ?? null;
     this.#closed = true;
     this.#listeners.clear();
-    await Promise.all([this.#remote.close(), settings.close()]);
+    await settings.close();
     await this.#local.close();
     await lock?.release();
     return unwatched === null ? report : { ...report, unwatched };
@@ -310,5 +329,18 @@ export class Fleet implements LocalCore {
         this.#asides.note('showing', error);
       }
     }
+  }
+}
+
+/** An answer of another host; null when it takes too long or fails, which its own state tells. */
+async function inTime<T>(answer: Promise<T>): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([answer.catch(() => null), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, isAbsolute, join } from 'node:path';
 import { remedyFor, WriteFailed } from '../config/atomic-write.ts';
 import type { Host, Look, ProcessInfo, Spawned } from '../hosts/host.ts';
+import { SshFailed } from '../hosts/ssh/contract.ts';
 import { RemoteSpawnFailed } from '../hosts/ssh/host/spawning.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
@@ -115,7 +116,8 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
     await writeOr(`${subject} was not started`, deps.store, record);
     deps.audit.note({ event: 'planned', by: deps.by, subject, text: `${subject} is to be started` });
     const spawned = await spawn(order, deps, plan, logPath, nonce).catch(async (error: unknown) => {
-      await deps.store.remove(nonce);
+      // Whether it runs is not known: its record stays, and the next look binds what carries its nonce.
+      if (!(error instanceof ActFailed && error.failure.code === 'not-known')) await deps.store.remove(nonce);
       throw error;
     });
     try {
@@ -218,6 +220,10 @@ async function spawn(
     });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
+    if (error instanceof SshFailed) {
+      const message = `It is not known whether ${order.kind.name} was started on ${deps.host.name}: ${why}`;
+      throw new ActFailed('not-known', message, 'Look at the list when the host is connected again.', error.output);
+    }
     if (error instanceof RemoteSpawnFailed) throw new ActFailed('spawn-failed', why, '', error.output);
     throw new ActFailed(
       'spawn-failed',

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ProcessRef } from '../../identity/identity.ts';
+import { boundToParent } from './bound-to-parent.ts';
 import { SshFailed } from './contract.ts';
 import { sshEnvironment } from './environment.ts';
 import { explainDeadline, explainEnd } from './explain.ts';
@@ -79,7 +80,8 @@ export class Master {
     });
     let child: ChildProcess;
     try {
-      child = spawn(ssh.program, masterArguments(options), {
+      const [program, ...args] = boundToParent(ssh.program, masterArguments(options));
+      child = spawn(program, args, {
         cwd: homedir(),
         env: sshEnvironment(ssh.env, admission?.env ?? null),
         detached: true,

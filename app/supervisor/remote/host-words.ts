@@ -2,7 +2,7 @@
 import { LOCAL_HOST } from '../../config/schema.ts';
 import type { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { LinkState } from '../../hosts/ssh/link-state.ts';
-import type { HostEntry, SshEntry } from '../../roll/schema.ts';
+import type { HostEntry, Leftover, Permission, Server, SshEntry } from '../../roll/schema.ts';
 import type { HostPart } from '../snapshot.ts';
 
 /** Failures that say that a machine will never do. */
@@ -44,7 +44,7 @@ function stateOf({ link, contacting, failure, part }: HostFacts): HostEntry['sta
   }
 }
 
-function isUnsupported({ step, message }: SshFailed): boolean {
+export function isUnsupported({ step, message }: SshFailed): boolean {
   return UNSUPPORTED.has(step) && message.includes('not supported');
 }
 
@@ -111,6 +111,32 @@ export function hostPartOf(facts: HostFacts): HostPart {
     return { host, servers: [], leftovers: [], ended: [], records: [], tasks: [], faults: [], takenAt: null };
   }
   // A look that failed for want of a connection is told by the host's state, not as a fault of its own.
-  const faults = host.state === 'connected' || host.state === 'failed' ? part.faults : [];
-  return { ...part, host, faults };
+  if (host.state === 'connected') return { ...part, host };
+  const faults = host.state === 'failed' ? part.faults : [];
+  const { name } = facts;
+  return {
+    ...part,
+    host,
+    faults,
+    servers: part.servers.map(outOfReach(name)),
+    leftovers: part.leftovers.map(untouchable(name)),
+  };
+}
+
+function noConnection(name: string): Permission {
+  return {
+    allowed: 'no',
+    why: `There is no connection to ${name}, and without one Rollcall cannot prove which process is which.`,
+  };
+}
+
+/** As it was last seen. Its tunnel went with the connection: the port may be somebody else's by now. */
+function outOfReach(name: string): (server: Server) => Server {
+  const no = noConnection(name);
+  return (server) => ({ ...server, url: null, reap: no, stop: no, restart: no });
+}
+
+function untouchable(name: string): (leftover: Leftover) => Leftover {
+  const no = noConnection(name);
+  return (leftover) => ({ ...leftover, reap: no });
 }

@@ -17,6 +17,7 @@ import { HostSupervisor } from '../host-supervisor.ts';
 import type { Mode } from '../local-core.ts';
 import { Memory } from '../memory.ts';
 import type { SettingsSource } from '../settings.ts';
+import { isUnsupported } from './host-words.ts';
 import { Steps } from './steps.ts';
 
 /** Looks over a connection cost more than looks here, on both sides. Seconds. */
@@ -30,6 +31,8 @@ export interface MachineParts {
   /** Where this program stands, so that a remote that is this very machine is told. */
   readonly localObserver: Observer;
   readonly watched: () => boolean;
+  /** The contact was made, whoever asked for it. */
+  readonly onContact: (machine: Machine) => void;
   readonly onChange: () => void;
 }
 
@@ -98,6 +101,8 @@ export class Machine {
   linkChanged(): void {
     const { state } = this.link;
     this.steps.follow(state);
+    // Of the connection before this one.
+    if (state.status === 'connecting' || state.status === 'reconnecting') this.#failure = null;
     switch (state.status) {
       case 'connected':
         // Nobody may be waiting for it: then its failure is told by the state.
@@ -113,7 +118,7 @@ export class Machine {
         this.#dropContact();
         break;
       case 'disconnected':
-        this.steps.clear();
+        if (this.#failure === null) this.steps.clear();
         this.#dropContact();
         break;
       default:
@@ -134,6 +139,8 @@ export class Machine {
       if (this.link.state.status === 'connected') {
         this.#failure = failure;
         this.steps.fail(failure.step, failure.message);
+        // It will not do however long the connection stands.
+        if (isUnsupported(failure)) void this.link.disconnect();
       }
       this.#parts.onChange();
       throw failure;
@@ -177,6 +184,7 @@ export class Machine {
     this.steps.complete(null);
     this.#note('host-connected', `Connected to ${this.name}: ${contact.system}, ${contact.hostname}`);
     this.#parts.onChange();
+    this.#parts.onContact(this);
     return supervisor;
   }
 
@@ -191,6 +199,8 @@ export class Machine {
       const rebooted = before.observer.hostId === contact.observer.hostId;
       const text = rebooted ? `${this.name} has rebooted${lost}` : `${this.name} leads to another machine now`;
       this.#note('host-rebooted', text);
+      this.#supervisor = null;
+      this.#host = null;
       await old.close();
     }
     const supervisor = new HostSupervisor(
@@ -225,9 +235,9 @@ export class Machine {
       onChange,
     );
     supervisor.watchedWhile(this.#parts.watched);
+    await this.#open(supervisor);
     this.#host = host;
     this.#supervisor = supervisor;
-    await supervisor.open();
     return supervisor;
   }
 
@@ -235,6 +245,17 @@ export class Machine {
   async #hintAtLinger({ host }: SshHostParts): Promise<void> {
     const hint = await host.lingerTrouble();
     if (hint !== null) this.#note('host-lost', `Servers on ${this.name} went with the connection: ${hint}`);
+  }
+
+  /** One that did not open looks at nothing by itself, and another contact makes another. */
+  async #open(supervisor: HostSupervisor): Promise<void> {
+    try {
+      await supervisor.open();
+      if (this.#closed) throw disconnected(this.name);
+    } catch (error) {
+      await supervisor.close();
+      throw error;
+    }
   }
 
   #note(event: 'host-connected' | 'host-lost' | 'host-rebooted', text: string): void {
@@ -248,8 +269,9 @@ export class Machine {
     const supervisor = this.#supervisor;
     this.#supervisor = null;
     this.#contact = null;
-    await supervisor?.close();
+    // First of all: what waits for an answer over it fails at once then.
     await this.link.disconnect();
+    await supervisor?.close();
   }
 }
 

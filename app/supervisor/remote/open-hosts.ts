@@ -57,7 +57,7 @@ export function openHosts(parts: OpenHosts): RemoteHosts {
             ask: (question, signal) => questions.ask(question, signal),
             libc: libc.loaded ? libc.libc : null,
           });
-    const transport = await Transport.open({
+    const opening = Transport.open({
       runtimeDir: paths.runtimeDir,
       sshConfig,
       env,
@@ -70,6 +70,10 @@ export function openHosts(parts: OpenHosts): RemoteHosts {
         guard?.feedSsh(transport.processes);
         onLink(link);
       },
+    });
+    const transport = await opening.catch(async (error: unknown) => {
+      await askpass?.close();
+      throw error;
     });
     return {
       transport,

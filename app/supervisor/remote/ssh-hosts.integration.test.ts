@@ -192,10 +192,7 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
   test('a recorded PID that is a stranger’s, or a thread of one: nobody is signalled, and a start is as fast as any', async () => {
     await open({ box: [box] });
     await connect('box');
-    const first = await start('box');
     const times = { fresh: [] as number[], stale: [] as number[] };
-    // What one costs with no record at all.
-    await world.core.run({ command: 'stop', server: first.id, force: false }, 'window');
     for (const way of ['process', 'thread'] as const) {
       let began = performance.now();
       const server = await start('box');

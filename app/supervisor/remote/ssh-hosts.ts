@@ -16,7 +16,7 @@ import { Machine, type MachineParts } from './machine.ts';
 import type { PendingQuestions } from './pending-questions.ts';
 import type { RemoteHosts } from './remote-hosts.ts';
 
-export interface SshHostsParts extends Omit<MachineParts, 'watched'> {
+export interface SshHostsParts extends Omit<MachineParts, 'watched' | 'onContact'> {
   readonly configFile: string;
   /** Opened when the first host is connected to. */
   readonly openTransport: (onChange: (link: Link) => void) => Promise<Access>;
@@ -172,34 +172,49 @@ export class SshHosts implements RemoteHosts {
     entry.failure = null;
     const machine = await this.#machineOf(entry);
     const supervisor = await machine.ready(options);
-    const twin = this.#twinOf(machine);
-    // It may have been connected all the time, for another host.
-    if (twin === null || twin.supervisor === null) {
-      this.#parts.onChange();
-      return supervisor;
-    }
-    // Two ways to one account: one connection is enough, and each server is listed once.
-    for (const other of this.#entries.values()) if (other.machine === machine) other.machine = twin;
-    await this.#end(machine);
+    // It may have been connected all the time for another host, or be the same machine as that one by another way.
     this.#parts.onChange();
-    return twin.supervisor;
+    return entry.machine?.supervisor ?? supervisor;
+  }
+
+  /** Two ways to one account: one connection is enough, and each server is listed once. The later one goes. */
+  #onContact(machine: Machine): void {
+    const twin = this.#twinOf(machine);
+    if (twin === null) return;
+    for (const other of this.#entries.values()) if (other.machine === machine) other.machine = twin;
+    // Not awaited by the contact itself, which it ends. It is bounded, and never rejects.
+    void this.#end(machine).then(() => this.#parts.onChange());
   }
 
   /** @throws SshFailed when the alias leads nowhere */
   async #machineOf(entry: Entry): Promise<Machine> {
     if (entry.machine !== null) return entry.machine;
-    this.#access ??= this.#parts.openTransport((link) => this.#machines.get(link)?.linkChanged());
-    const { transport } = await this.#access;
+    const { transport } = await this.#open();
     await Promise.allSettled([...this.#ends]);
     const link = await transport.link(entry.alias);
     entry.target = link.target;
     let machine = this.#machines.get(link);
     if (machine === undefined) {
-      machine = new Machine({ ...this.#parts, watched: () => this.#watched() }, link, entry.name);
+      machine = new Machine(
+        { ...this.#parts, watched: () => this.#watched(), onContact: (each) => this.#onContact(each) },
+        link,
+        entry.name,
+      );
       this.#machines.set(link, machine);
     }
     entry.machine = machine;
     return machine;
+  }
+
+  /** @throws what keeps ssh from being used at all; the next wish tries again */
+  #open(): Promise<Access> {
+    this.#access ??= this.#parts
+      .openTransport((link) => this.#machines.get(link)?.linkChanged())
+      .catch((error: unknown) => {
+        this.#access = null;
+        throw error;
+      });
+    return this.#access;
   }
 
   #twinOf(machine: Machine): Machine | null {
@@ -307,20 +322,26 @@ export class SshHosts implements RemoteHosts {
     if (name !== was && hosts[name] !== undefined) {
       throw new ActFailed('name-taken', `A host called ${name} is saved already.`, 'Choose another name.');
     }
-    return this.#change(() => saveHost(this.#parts.configFile, name, { alias, connect }, was), `${name} was saved.`);
+    const before = was === null || was === name ? null : (this.#entries.get(was)?.machine ?? null);
+    const saved = await this.#change(
+      () => saveHost(this.#parts.configFile, name, { alias, connect }, was),
+      `${name} was saved.`,
+    );
+    // Another name for what was connected: its state tells how it goes.
+    if (saved.ok && before !== null) void this.reach(name).catch(() => undefined);
+    return saved;
   }
 
   async remove(name: string, _by: Actor): Promise<CommandResult> {
     const entry = this.#entries.get(name);
     if (entry === undefined) throw new ActFailed('no-host', `No host is called ${name}.`, '');
+    const what = `${name} was removed. Its servers and their records stay where they are.`;
+    // Out of the file first: what cannot be taken out of it is not taken off the list either.
+    if (entry.saved) return this.#change(() => removeHost(this.#parts.configFile, name), what);
     await this.#letGo(entry);
     this.#entries.delete(name);
-    if (!entry.saved) {
-      this.#parts.onChange();
-      return done(`${name} was taken off the list.`);
-    }
-    const what = `${name} was removed. Its servers and their records stay where they are.`;
-    return this.#change(() => removeHost(this.#parts.configFile, name), what);
+    this.#parts.onChange();
+    return done(`${name} was taken off the list.`);
   }
 
   async #change(change: () => Promise<void>, message: string): Promise<CommandResult> {
@@ -339,11 +360,15 @@ export class SshHosts implements RemoteHosts {
 
   wake(): void {
     // A connection that does not answer is replaced; its state tells.
-    void this.#access?.then(({ transport }) => transport.wake());
+    this.#access?.then(({ transport }) => transport.wake()).catch(() => undefined);
   }
 
   async quit(stopServers: boolean, deadlineMs: number): Promise<QuitReport> {
-    const reports = await Promise.all(this.supervisors().map((each) => each.quit(stopServers, deadlineMs)));
+    // A host that nothing is to be stopped on is not asked: it may not answer.
+    const stopping = this.supervisors().filter(({ part }) =>
+      part.servers.some(({ supervised }) => supervised?.keepRunning === false),
+    );
+    const reports = await Promise.all(stopping.map((each) => each.quit(stopServers, deadlineMs)));
     return {
       stopped: reports.reduce((sum, { stopped }) => sum + stopped, 0),
       leftRunning: reports.reduce((sum, { leftRunning }) => sum + leftRunning, 0),
@@ -355,6 +380,7 @@ export class SshHosts implements RemoteHosts {
     this.#closed = true;
     this.#parts.questions?.close();
     await Promise.all([...this.#machines.values()].map((machine) => machine.close()));
-    await (await this.#access)?.close();
+    // One that could not be opened has nothing to be closed.
+    await (await this.#access?.catch(() => null))?.close();
   }
 }
