@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -57,6 +57,82 @@ test('a file that is broken is left as it is', async () => {
     await expect(removeHost(file, 'a')).rejects.toThrow(/was not changed: it is no JSON object\. Mend it by hand/u);
     expect(readFileSync(file, 'utf8')).toBe(broken);
   }
+});
+
+test('what is not where it has to be is told in words, and nothing is written', async () => {
+  mkdirSync(join(root, 'rollcall'));
+  for (const [odd, why] of [
+    ['{ "hosts": [] }', 'its "hosts" is a list where an object has to be'],
+    ['{ "hosts": ["b"] }', 'its "hosts" is a list where an object has to be'],
+    ['{ "hosts": null }', 'its "hosts" is null where an object has to be'],
+    ['{ "hosts": "x" }', 'its "hosts" is a text where an object has to be'],
+    ['{ "hosts": true }', 'its "hosts" is true or false where an object has to be'],
+    ['{ "hosts": { "b": "x" } }', 'its "hosts.b" is a text where an object has to be'],
+    ['{ "hosts": { "b": {}, "b": {} } }', 'it has "hosts.b" twice'],
+    ['{ "hosts": {}, "hosts": {} }', 'it has "hosts" twice'],
+  ] as const) {
+    writeFileSync(file, odd);
+    const saving = saveHost(file, 'b', { alias: 'b', connect: 'when-asked' }, null);
+    await expect(saving).rejects.toThrow(ConfigUnreadable);
+    await expect(saving).rejects.toThrow(`config.json was not changed: ${why}. Mend it by hand, then try again.`);
+    if (!odd.includes('"x" }')) await expect(removeHost(file, 'b')).rejects.toThrow(why);
+    expect(readFileSync(file, 'utf8')).toBe(odd);
+  }
+  // A host that is no object can still be taken out.
+  writeFileSync(file, '{ "hosts": { "b": "x" } }');
+  await removeHost(file, 'b');
+  expect(hosts()).toEqual({});
+});
+
+test('a file behind links is written where it is, and the links stay', async () => {
+  const dotfiles = join(root, 'dotfiles');
+  for (const folder of [dotfiles, join(root, 'rollcall')]) mkdirSync(folder);
+  const real = join(dotfiles, 'rollcall.json');
+  symlinkSync('rollcall.json', join(dotfiles, 'link.json'));
+  symlinkSync('../dotfiles/link.json', file);
+  // It leads nowhere yet.
+  await saveHost(file, 'a', { alias: 'a', connect: 'at-start' }, null);
+  await saveHost(file, 'b', { alias: 'b', connect: 'at-start' }, null);
+  await removeHost(file, 'a');
+  expect(lstatSync(file).isSymbolicLink()).toBe(true);
+  expect(lstatSync(real).isFile()).toBe(true);
+  expect(Object.keys(hosts())).toEqual(['b']);
+  rmSync(real);
+  symlinkSync('link.json', real);
+  await expect(removeHost(file, 'b')).rejects.toThrow(/could not be read \(ELOOP\)/u);
+});
+
+test('a last member with a comma behind it goes alone', async () => {
+  mkdirSync(join(root, 'rollcall'));
+  writeFileSync(
+    file,
+    `{
+  "hosts": {
+    // first
+    "a": {}, // behind a
+    /* before b */
+    "b": { "alias": "x" }, // behind b
+    // last
+  },
+}
+`,
+  );
+  await removeHost(file, 'b');
+  expect(readFileSync(file, 'utf8')).toBe(
+    `{
+  "hosts": {
+    // first
+    "a": {}, // behind a
+    /* before b */
+    // behind b
+    // last
+  },
+}
+`,
+  );
+  await removeHost(file, 'a');
+  expect(hosts()).toEqual({});
+  expect(readFileSync(file, 'utf8')).toContain('// first\n    // behind a\n');
 });
 
 test('hosts that cannot be are left out, with their line', async () => {

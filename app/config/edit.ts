@@ -1,17 +1,8 @@
 /** Changes that a person makes in the window, written into the configuration file without touching the rest of it. */
-import { mkdirSync, readFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
-import {
-  applyEdits,
-  findNodeAtLocation,
-  getNodeValue,
-  type JSONPath,
-  modify,
-  type Node,
-  type ParseError,
-  parseTree,
-} from 'jsonc-parser';
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
 import { atomicWrite } from './atomic-write.ts';
+import { edited, NotEditable, renamed } from './jsonc-edit.ts';
 import type { HostSettings } from './schema.ts';
 
 /** The file cannot be changed safely as it stands. */
@@ -24,40 +15,17 @@ export class ConfigUnreadable extends Error {
   }
 }
 
-const FORMATTING = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' } } as const;
-
-/**
- * Sets one value, or takes it away (`undefined`); comments and everything else stay as they are. Pure.
- *
- * @throws ConfigUnreadable when the text is no JSON with comments
- */
-export function withSetting(text: string, path: JSONPath, value: unknown, name: string): string {
-  const plain = text.startsWith('\ufeff') ? text.slice(1) : text;
-  const base = plain.trim() === '' ? '{}\n' : plain;
-  const root = parsed(base);
-  if (root === null) throw new ConfigUnreadable(name, 'it is no JSON object');
-  const changed = applyEdits(base, modify(base, path, value, FORMATTING));
-  if (parsed(changed) !== null) return changed;
-  // The editor trips over a comma behind a last member that is taken away: then the object around it is written anew.
-  const around = path.slice(0, -1);
-  const node = findNodeAtLocation(root, around);
-  const members = Object.entries((node === undefined ? {} : getNodeValue(node)) as object);
-  const kept = Object.fromEntries(members.filter(([key]) => key !== path.at(-1)));
-  return applyEdits(base, modify(base, around, kept, FORMATTING));
-}
-
-function parsed(text: string): Node | null {
-  const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true });
-  return errors.length === 0 && root?.type === 'object' ? root : null;
-}
-
-/** Gives a member of an object another name, in its place. */
-function renamed(text: string, path: JSONPath, name: string): string {
-  const root = parsed(text);
-  const key = root === null ? undefined : findNodeAtLocation(root, path)?.parent?.children?.[0];
-  if (key === undefined) return text;
-  return `${text.slice(0, key.offset)}${JSON.stringify(name)}${text.slice(key.offset + key.length)}`;
+/** Changes the text of the file, or says why it cannot be. An empty file counts as an empty object. */
+async function change(file: string, edit: (text: string) => string): Promise<void> {
+  const text = read(file).replace(/^\ufeff/u, '');
+  let changed: string;
+  try {
+    changed = edit(text.trim() === '' ? '{}\n' : text);
+  } catch (error) {
+    if (error instanceof NotEditable) throw new ConfigUnreadable(basename(file), error.message, error);
+    throw error;
+  }
+  await write(file, changed);
 }
 
 function read(file: string): string {
@@ -82,21 +50,32 @@ export async function saveHost(
   settings: Pick<HostSettings, 'alias' | 'connect'>,
   was: string | null,
 ): Promise<void> {
-  let text = read(file);
-  const label = basename(file);
-  if (was !== null && was !== name) text = renamed(text, ['hosts', was], name);
-  const alias = settings.alias === name ? undefined : settings.alias;
-  text = withSetting(text, ['hosts', name, 'connect'], settings.connect, label);
-  text = withSetting(text, ['hosts', name, 'alias'], alias, label);
-  await write(file, text);
+  await change(file, (before) => {
+    const text = was === null || was === name ? before : renamed(before, ['hosts', was], name);
+    const connecting = edited(text, ['hosts', name, 'connect'], settings.connect);
+    return edited(connecting, ['hosts', name, 'alias'], settings.alias === name ? undefined : settings.alias);
+  });
 }
 
 /** Takes a saved host out. @throws ConfigUnreadable, WriteFailed */
 export async function removeHost(file: string, name: string): Promise<void> {
-  await write(file, withSetting(read(file), ['hosts', name], undefined, basename(file)));
+  await change(file, (text) => edited(text, ['hosts', name], undefined));
+}
+
+/** Where a chain of links leads, whether or not something is there: the file may be kept in another folder. */
+function behindLinks(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (code !== 'ENOENT') throw new ConfigUnreadable(file, `it could not be followed (${code})`, error);
+  }
+  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return file;
+  return behindLinks(resolve(dirname(file), readlinkSync(file)));
 }
 
 async function write(file: string, text: string): Promise<void> {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  await atomicWrite(file, text);
+  const target = behindLinks(file);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  await atomicWrite(target, text);
 }
