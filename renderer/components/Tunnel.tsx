@@ -24,7 +24,7 @@ export function Tunnel({ server, host }: { readonly server: Server; readonly hos
         facts={[
           ['Local port', port === null ? '–' : open ? `127.0.0.1:${port}` : `${port}, closed`],
           ['Leads to', `${server.host} :${listening.port}`],
-          ...(isLost(host) && port !== null ? [['When back', 'Reopens on the same port'] as const] : []),
+          ...(isLost(host) ? [['When back', 'Reopens on the same port'] as const] : []),
         ]}
       />
     </Section>

@@ -149,7 +149,7 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
     expect(world.core.roll.records).toEqual([]);
   }, 90_000);
 
-  test('a core that closes leaves the server, and nothing of its own', async () => {
+  test('a core that closes leaves the server, and nothing of its own, also over a connection that is stuck', async () => {
     await open({ box: [box] });
     await connect('box');
     const server = await start('box');
@@ -160,6 +160,15 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
     await connect('box');
     expect(supervisedOn(world.core.roll, 'box')).toMatchObject([{ id: server.id, pid: server.pid }]);
     await world.core.run({ command: 'stop', server: server.id, force: false }, 'window');
+
+    // Neither side answers any more, and a look is under way.
+    box.signalConnections('SIGSTOP');
+    void world.core.run({ command: 'look' }, 'app');
+    const began = performance.now();
+    await world.core.close(true, 5000);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(readdirSync(join(world.paths.runtimeDir, 'ssh'))).toEqual([]);
+    box.signalConnections('SIGKILL');
   }, 60_000);
 
   test('a leaked server there is in no other roll, and one click reaps it along with those here', async () => {
