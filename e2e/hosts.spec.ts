@@ -1,5 +1,6 @@
 /** Hosts over SSH, driven through the real window: real ssh, real sshd, real opencode, real processes on the other side. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Page } from '@playwright/test';
 import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
@@ -151,5 +152,54 @@ test('a stale record, by PID and by thread: on again at once, off again without 
     await expect(row).toHaveCount(0, { timeout: 30_000 });
     expect(felt()).toEqual([]);
   }
+  await app.close();
+});
+
+test('D11 a locked key is opened in the window, at the second try; a host key that has changed is refused, with no way round', async ({
+  launch,
+  folders,
+}) => {
+  box = await startSshd({ machine: true });
+  execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', PASSWORD, '-f', box.key]);
+  save(folders, 'box');
+  const known = join(folders.root, 'known_hosts');
+  copyFileSync(box.knownHosts, known);
+  const trusted = readFileSync(known, 'utf8');
+  const config = sshConfig({ box: [box, `UserKnownHostsFile ${known}`] });
+  const app = await launch({ env: { ROLLCALL_SSH_CONFIG: config } });
+  const page = await windowOf(app);
+  await hostLine(page, 'box').click();
+  await page.getByRole('button', { name: 'Connect', exact: true }).click();
+
+  const secret = page.getByRole('dialog', { name: /^Passphrase for / });
+  await expect(secret.getByLabel('Passphrase')).toBeFocused({ timeout: 30_000 });
+  await expect(secret).toContainText(`ssh asks: Enter passphrase for key '${box.key}'`);
+  await secret.getByLabel('Passphrase').fill('wrong');
+  await secret.getByRole('button', { name: 'Continue' }).click();
+  await expect(secret.getByRole('alert')).toContainText('That passphrase did not open the key. Attempt 2.');
+  await secret.getByLabel('Passphrase').fill(PASSWORD);
+  await secret.getByRole('button', { name: 'Continue' }).click();
+  await expect(page.getByRole('button', { name: 'Disconnect', exact: true })).toBeVisible({ timeout: 30_000 });
+
+  await box.down();
+  const hostKey = join(box.folder, 'host_key');
+  rmSync(hostKey);
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', hostKey]);
+  await box.up();
+  // The next attempt by itself meets another key, and is the last.
+  const strip = page.getByRole('region', { name: 'The key of box has changed' });
+  await expect(strip).toBeVisible({ timeout: 30_000 });
+  expect(await strip.getByRole('button').allTextContents()).toEqual(['Show what changed…']);
+  await strip.getByRole('button', { name: 'Show what changed…' }).click();
+  const refusal = page.getByRole('alertdialog', { name: 'The key of box has changed' });
+  await expect(refusal).toContainText('HAS CHANGED');
+  await expect(refusal).toContainText(known);
+  await expect(refusal.getByRole('button', { name: 'Close' })).toBeFocused();
+  expect(await refusal.getByRole('button').allTextContents()).toEqual(['Show ssh output', 'Copy command', 'Close']);
+  await refusal.getByRole('button', { name: 'Close' }).click();
+  await expect(refusal).toBeHidden();
+  await expect(strip).toBeVisible();
+  expect(readFileSync(known, 'utf8')).toBe(trusted);
+  expect(box.log().match(/Accepted publickey/gu)).toHaveLength(1);
   await app.close();
 });
