@@ -48,6 +48,8 @@ export const recordSchema = z.looseObject({
     .string()
     .regex(/^[0-9a-f]{64}$/u)
     .nullable(),
+  /** Name of the machine it is of, where machines may share the folder and even their id. */
+  hostname: z.string().exactOptional(),
   /** Automatic restarts in a row that led to this start; 0 for a start that a person asked for. */
   attempt: z.int().min(0),
   /** When its health endpoint first answered. */

@@ -6,6 +6,7 @@
 import type { Host } from '../../hosts/host.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { Contact } from '../../hosts/ssh/host/contact.ts';
+import { RecordNotes } from '../../hosts/ssh/host/record-notes.ts';
 import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.ts';
 import type { ConnectOptions, Link } from '../../hosts/ssh/link.ts';
 import { SteadyHost } from '../../hosts/ssh/steady-host.ts';
@@ -45,7 +46,7 @@ export class Machine {
   #host: SteadyHost | null = null;
   /** Ports of pages, so that a reconnect gives the same ones. */
   readonly #pagePorts = new Map<string, number>();
-  readonly #nonces = new Map<string, string>();
+  readonly #notes = new RecordNotes();
   #contact: Contact | null = null;
   #supervisor: HostSupervisor | null = null;
   /** Contact after the latest connecting; null while there is no connection. */
@@ -160,7 +161,7 @@ export class Machine {
       localObserver: this.#parts.localObserver,
       onReach: () => this.#supervisor?.reached(),
       pagePorts: this.#pagePorts,
-      nonces: this.#nonces,
+      notes: this.#notes,
     });
     const { contact } = made;
     if (contact.isLocal) throw isThisMachine(this.name);

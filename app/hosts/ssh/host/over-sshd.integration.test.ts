@@ -1,10 +1,11 @@
 /** The whole of it over a real sshd: accounts, machines and connections of their own. */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { someRecord } from '../../../records/fixtures.testing.ts';
+import { judgeRecords } from '../../../records/judge.ts';
 import type { Host, ProcessInfo, Spawned } from '../../host.ts';
 import { linuxObserver } from '../../local/observer.ts';
 import { NOTHING_ASKED, recogniseTestServer, SERVER_ARGUMENT } from '../../local/testing/hosts.ts';
@@ -189,6 +190,53 @@ test('D5 two machines that share a home keep to their own records, and each find
   expect(readdirSync(join(home, '.local/state/rollcall/remote'))).toHaveLength(1);
   expect(await ended(back.host, server)).toBe(true);
 });
+
+test.each([
+  ['that booted before', 'twin', 'twin'],
+  ['with another name that booted since', 'one', 'other'],
+])(
+  'D5 two machines from one image share a home: a server of the other one %s is not over',
+  async (_, name, otherName) => {
+    const home = temporaryFolder();
+    const image = {
+      machine: true,
+      accounts: [{ name: 'root', home }],
+      files: { '/etc/machine-id': `${'ab'.repeat(16)}\n` },
+    };
+    const one = await testSshd({ ...image, hostname: name });
+    const other = await testSshd({ ...image, hostname: otherName });
+    const first = await hostOver(await linkTo(one));
+    const server = await spawnServer(first, 'nonce');
+    const path = await first.store.write(
+      someRecord({ writtenAt: new Date().toISOString(), spawned: server.ref, server: null }),
+    );
+    if (name !== otherName) {
+      await other.down();
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+      await other.up();
+    }
+    const second = await hostOver(await linkTo(other));
+    expect(second.contact.observer.hostId).toBe(first.contact.observer.hostId);
+    expect(await second.store.list()).toEqual([]);
+    // Both have one folder where the PID namespaces of both have the number that a machine's first one has.
+    const shared = second.store.pathOf(someRecord().nonce);
+    mkdirSync(dirname(shared), { recursive: true });
+    copyFileSync(path, shared);
+    const { live, stale } = await judgeRecords(await second.store.list(), second.host, new Set());
+    expect(live).toEqual([]);
+    expect(stale).toMatchObject([
+      {
+        verdict: 'foreign',
+        clearable: false,
+        detail: expect.stringContaining('another machine that has the same machine id'),
+      },
+    ]);
+    expect(await (await second.host.hold(server.ref)).signal('SIGKILL')).toMatchObject({ sent: false });
+    const back = await hostOver(await linkTo(one));
+    expect((await judgeRecords(await back.store.list(), back.host, new Set())).live).toHaveLength(1);
+    expect(await ended(back.host, server)).toBe(true);
+  },
+);
 
 test('a remote boot makes what was recorded before it gone, whatever has its number now', async () => {
   const box = await testSshd({ machine: true });

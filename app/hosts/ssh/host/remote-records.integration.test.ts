@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { someRecord } from '../../../records/fixtures.testing.ts';
@@ -15,9 +17,10 @@ import { takeStartLock } from './start-lock.ts';
 const isRoot = process.getuid?.() === 0;
 
 describe.each(SHELLS)('$name', (shell) => {
-  const records = (stateDir: string, pidNamespace = '1', bootId = 'boot'): RemoteRecords =>
+  const records = (stateDir: string, pidNamespace = '1', bootId = 'boot', hostname = 'box'): RemoteRecords =>
     new RemoteRecords(new RemoteShell('far', new LocalExec(shell)), {
       stateDir,
+      hostname,
       observer: { hostId: 'host', bootId, pidNamespace },
     });
 
@@ -154,6 +157,54 @@ describe.each(SHELLS)('$name', (shell) => {
     writeFileSync(join(stateDir, `remote/hostile-1/records/${someRecord().nonce}.json`), JSON.stringify(someRecord()));
     expect(await later.list()).toEqual([]);
   });
+
+  test('D5 what a machine with the same id and another name, or since this one booted, recorded is not over', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    const stateDir = temporaryFolder();
+    const now = new Date(Date.now() + 1000).toISOString();
+    await records(stateDir, '1', 'boot', 'twin').write(someRecord());
+    expect(await records(stateDir, '2', 'another boot').list()).toEqual([]);
+    await records(stateDir, '1').write(someRecord({ writtenAt: now }));
+    expect(await records(stateDir, '2', 'another boot').list()).toEqual([]);
+    // One that has no name in it was written by an earlier Rollcall, perhaps by a clock that is minutes off.
+    const booted = Date.now() - uptime() * 1000;
+    const store = records(stateDir, '1');
+    const put = (at: number): void => {
+      mkdirSync(store.folder, { recursive: true });
+      const text = JSON.stringify(someRecord({ writtenAt: new Date(at).toISOString() }));
+      writeFileSync(store.pathOf(someRecord().nonce), text);
+    };
+    put(booted - 60_000);
+    expect(await records(stateDir, '2', 'another boot').list()).toEqual([]);
+    put(booted - 3_600_000);
+    expect(await records(stateDir, '2', 'another boot').list()).toHaveLength(1);
+    // What a twin has planned in a folder that both have is left to it.
+    await records(stateDir, '2', 'boot', 'twin').write(someRecord({ state: 'planned', spawned: null, server: null }));
+    expect((await records(stateDir, '2').list()).map(({ path }) => path)).toEqual([]);
+    expect(await records(stateDir, '2', 'boot', 'twin').list()).toHaveLength(1);
+  });
+
+  test('a record of another namespace is removed where it is, and no more of them are told than can be read', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    const stateDir = temporaryFolder();
+    const path = await records(stateDir, '1').write(someRecord());
+    const later = records(stateDir, '2', 'another boot');
+    expect(await later.list()).toMatchObject([{ path }]);
+    await later.remove(someRecord().nonce);
+    expect(await later.list()).toEqual([]);
+    expect(await records(stateDir, '1').list()).toEqual([]);
+    for (let made = 0; made < 100; made += 1) {
+      const folder = join(stateDir, `remote/host-${made + 10}/records`);
+      mkdirSync(folder, { recursive: true });
+      const nonce = randomUUID();
+      writeFileSync(join(folder, `${nonce}.json`), JSON.stringify(someRecord({ nonce })));
+    }
+    const told = await later.list();
+    expect(told).toHaveLength(64);
+    // The rest follows when these are out of the way.
+    for (const { record } of told) await later.remove(record?.nonce ?? '');
+    expect(await later.list()).toHaveLength(36);
+  }, 20_000);
 
   describe('the lock of starts', () => {
     const far = (): RemoteShell => new RemoteShell('far', new LocalExec(shell));

@@ -7,10 +7,16 @@ import { RecordChanged, type RecordStore, RecordStuck } from '../../../records/s
 import recordsScript from '../remote/records.sh';
 import type { Contact } from './contact.ts';
 import type { Parameters, Section } from './frame.ts';
+import { RecordNotes } from './record-notes.ts';
 import type { Answer, RemoteShell } from './shell.ts';
 
 const { basename, dirname, join } = posix;
 const DEADLINE_MS = 15_000;
+
+/** Records of other PID namespaces in one list. They are stale, and what is cleared makes room for the next. */
+const MOST_OF_OTHERS = 64;
+/** How far two clocks may be apart, in milliseconds, before a record of another machine is taken for one of an earlier boot. */
+const CLOCKS_APART_MS = 5 * 60 * 1000;
 
 type Place = Pick<Contact, 'stateDir' | 'observer'>;
 
@@ -44,26 +50,27 @@ export class RemoteRecords implements RecordStore {
   readonly folder: string;
   readonly aside: string;
   readonly #shell: RemoteShell;
-  readonly #place: Place;
-  readonly #onRecord: (record: ServerRecord) => void;
+  readonly #place: Place & Pick<Contact, 'hostname'>;
+  readonly #notes: RecordNotes;
+  /** Paths of listed records of other folders, by nonce. */
+  #elsewhere: ReadonlyMap<string, string> = new Map();
   /** What the latest list said of writing; asking on its own would cost a round trip for each look. */
   #said: string | null = null;
 
-  /**
-   * @param onRecord told every record that is read or written
-   */
-  constructor(shell: RemoteShell, place: Place, onRecord: (record: ServerRecord) => void = () => undefined) {
+  /** @param notes told every record that is read or written */
+  constructor(shell: RemoteShell, place: Place & Pick<Contact, 'hostname'>, notes = new RecordNotes()) {
     const base = machineFolder(place);
     this.#shell = shell;
     this.#place = place;
-    this.#onRecord = onRecord;
+    this.#notes = notes;
     this.folder = join(base, 'records');
     this.aside = join(base, 'set-aside');
   }
 
   #run(what: string, path: string | null = null, more: Parameters = {}): Promise<Answer> {
     const [folder, name] = path === null ? [this.folder, ''] : [dirname(path), basename(path)];
-    const parameters = { what, folder, name, limit: RECORD_LIMIT_BYTES, family: familyOf(this.#place), ...more };
+    const family = familyOf(this.#place);
+    const parameters = { what, folder, name, limit: RECORD_LIMIT_BYTES, family, most: MOST_OF_OTHERS, ...more };
     return this.#shell.run(recordsScript, parameters, DEADLINE_MS);
   }
 
@@ -78,17 +85,47 @@ export class RemoteRecords implements RecordStore {
       const problem = 'it could not be read as a folder';
       return [{ path: this.folder, sha256: '', record: null, problem, newer: false }];
     }
-    return this.#filesIn(answer).filter((file) => dirname(file.path) === this.folder || this.#isOfEarlierBoot(file));
+    const bootedAt = bootedAtOf(answer);
+    const files = this.#filesIn(answer).filter((file) =>
+      dirname(file.path) === this.folder ? !this.#isAnothersPlan(file) : this.#isOfEarlierBoot(file, bootedAt),
+    );
+    this.#elsewhere = new Map(
+      files.flatMap(({ path, record }) =>
+        record === null || dirname(path) === this.folder ? [] : [[record.nonce, path]],
+      ),
+    );
+    return files;
   }
 
   /**
    * A container that starts anew has another PID namespace. Whatever this machine ran before its last boot is over, in
    * whichever namespace; what another namespace of this boot runs is that one's affair.
    */
-  #isOfEarlierBoot({ record }: RecordFile): boolean {
-    const ref = record?.server ?? record?.spawned ?? null;
+  #isOfEarlierBoot({ record }: RecordFile, bootedAt: number | null): boolean {
+    return record !== null && this.#isOfAnotherBoot(record) && !this.#isAnothers(record, bootedAt);
+  }
+
+  #isOfAnotherBoot({ server, spawned }: ServerRecord): boolean {
+    const ref = server ?? spawned;
     const { hostId, bootId } = this.#place.observer;
     return ref !== null && ref.identity.hostId === hostId && ref.identity.bootId !== bootId;
+  }
+
+  /**
+   * Machines made from one image have one machine id, and may share a home: what another of them runs is of another boot
+   * and not over. It has another name, or was written after this machine had booted. Without a clock, it may have been.
+   */
+  #isAnothers(record: ServerRecord, bootedAt: number | null): boolean {
+    if (!this.#isOfAnotherBoot(record)) return false;
+    const { hostname } = record;
+    if (bootedAt === null || (hostname !== undefined && hostname !== this.#place.hostname)) return true;
+    return Date.parse(record.writtenAt) > bootedAt - (hostname === undefined ? CLOCKS_APART_MS : 0);
+  }
+
+  /** A start that such a machine has planned: only that one can tell what comes of it. */
+  #isAnothersPlan({ record }: RecordFile): boolean {
+    if (record?.hostname === undefined || record.server !== null || record.spawned !== null) return false;
+    return record.hostname !== this.#place.hostname;
   }
 
   async read(path: string): Promise<RecordFile | null> {
@@ -97,22 +134,24 @@ export class RemoteRecords implements RecordStore {
 
   #filesIn(answer: Answer): RecordFile[] {
     const files: RecordFile[] = [];
+    const bootedAt = bootedAtOf(answer);
     let path: string | null = null;
     for (const section of answer.sections) {
-      if (section.name === 'trouble') continue;
+      if (section.name === 'trouble' || section.name === 'uptime') continue;
       if (section.name === 'name') path = section.bytes.toString('utf8');
       else if (path !== null) {
         const file = fileFrom(path, section);
         // A second part means that the first was cut short.
         if (files.at(-1)?.path === path) files.pop();
         files.push(file);
-        if (file.record !== null) this.#onRecord(file.record);
+        if (file.record !== null) this.#notes.note(file.record, this.#isAnothers(file.record, bootedAt));
       }
     }
     return files;
   }
 
-  async write(record: ServerRecord): Promise<string> {
+  async write(written: ServerRecord): Promise<string> {
+    const record = { ...written, hostname: this.#place.hostname };
     const path = this.pathOf(record.nonce);
     let answer: Answer;
     try {
@@ -122,12 +161,12 @@ export class RemoteRecords implements RecordStore {
     }
     const said = answer.text('trouble');
     if (said !== null || !answer.has('done')) throw new WriteFailed(path, codeOf(said ?? ''), new Error(said ?? ''));
-    this.#onRecord(record);
+    this.#notes.note(record, false);
     return path;
   }
 
   async remove(nonce: string): Promise<void> {
-    const path = this.pathOf(nonce);
+    const path = this.#elsewhere.get(nonce) ?? this.pathOf(nonce);
     const said = await this.#told(path, 'removed', () => this.#run('remove', path));
     if (said.text('trouble') !== null) throw stuck(path, 'removed', said);
   }
@@ -156,6 +195,15 @@ export class RemoteRecords implements RecordStore {
       throw new RecordStuck(path, act, 'link', error);
     }
   }
+}
+
+/**
+ * When that machine booted, in milliseconds since the epoch by the clock of this one, which records are dated by; null
+ * where it does not tell how long it has run.
+ */
+function bootedAtOf(answer: Answer): number | null {
+  const uptime = Number.parseFloat(answer.text('uptime') ?? '');
+  return Number.isFinite(uptime) ? Date.now() - uptime * 1000 : null;
 }
 
 function stuck(path: string, act: 'moved aside' | 'removed', answer: Answer): RecordStuck {

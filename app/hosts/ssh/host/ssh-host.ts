@@ -1,7 +1,6 @@
 /** A remote machine as a host: looks, verdicts and signals by scripts on one account there. Spawns no ssh itself. */
 import { posix } from 'node:path';
 import { identityKey, type Observer, type ProcessRef, type Verdict } from '../../../identity/identity.ts';
-import type { ServerRecord } from '../../../records/schema.ts';
 import type { RecordStore } from '../../../records/store.ts';
 import { recognise } from '../../../servers/recognise.ts';
 import type {
@@ -29,6 +28,7 @@ import { machineLines, psMachineLines } from './machine-line.ts';
 import { type Observed, Observing } from './observing.ts';
 import { PsLooker } from './ps-looking.ts';
 import { othersClients, Reach } from './reach.ts';
+import { RecordNotes } from './record-notes.ts';
 import { RemoteFiles } from './remote-files.ts';
 import { machineFolder, RemoteRecords } from './remote-records.ts';
 import { RemoteShell } from './shell.ts';
@@ -40,6 +40,10 @@ const { join } = posix;
 
 /** A look that is younger than this, in milliseconds, tells of the machine as well. */
 const MACHINE_LIFETIME_MS = 5000;
+const ANOTHERS: Verdict = {
+  verdict: 'foreign',
+  why: 'it was recorded on another machine that has the same machine id',
+};
 const TRIM_EVERY_MS = 10 * 60 * 1000;
 
 class SshHost implements Host {
@@ -56,13 +60,12 @@ class SshHost implements Host {
   readonly #files: RemoteFiles;
   readonly #reach: Reach;
   readonly #lines: (read: (name: string) => string | null) => MachineLine;
-  /** Nonces of what our records name: a program may run others in its own place, and change its title. */
-  readonly #nonces: Map<string, string>;
+  readonly #notes: RecordNotes;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #trimmedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(shell: RemoteShell, contact: Contact, recogniser: Recognise, reach: Reach, nonces: Map<string, string>) {
-    this.#nonces = nonces;
+  constructor(shell: RemoteShell, contact: Contact, recogniser: Recognise, reach: Reach, notes: RecordNotes) {
+    this.#notes = notes;
     this.name = shell.host;
     this.signalling = signallingOf(shell.host, contact);
     this.uid = contact.uid;
@@ -115,12 +118,18 @@ class SshHost implements Host {
 
   /** Who has the recorded number and start and carries the record's nonce is that process, whatever it calls itself. */
   async #observe(ref: ProcessRef): Promise<Observed> {
-    const nonce = this.#nonces.get(identityKey(ref.identity));
+    const nonce = this.#notes.nonceOf(ref);
     const observed = await this.#observing.observe(ref, nonce !== undefined);
+    if (observed.verdict.verdict === 'gone' && this.#isAnothers(ref)) return { seen: null, verdict: ANOTHERS };
     const { verdict, seen } = observed;
     if (verdict.verdict !== 'unknown' || seen?.found !== 'process' || seen.uid !== this.uid) return observed;
     if (nonce === undefined || nonce !== seen.nonce) return observed;
     return identityKey(seen.identity) === identityKey(ref.identity) ? { seen, verdict: { verdict: 'same' } } : observed;
+  }
+
+  /** Of another boot, but of no earlier one of this machine: it may well run where it was recorded. */
+  #isAnothers(ref: ProcessRef): boolean {
+    return ref.identity.bootId !== this.#contact.observer.bootId && this.#notes.isAnothers(ref);
   }
 
   async hold(ref: ProcessRef): Promise<HeldProcess> {
@@ -138,7 +147,7 @@ class SshHost implements Host {
     const send = (as: ProcessRef): Promise<SignalOutcome> =>
       sendSignal(this.#shell, this.#contact, as, signal, async () => (await this.#observing.observe(as)).verdict);
     const outcome = await send(ref);
-    if (outcome.sent || outcome.verdict.verdict !== 'unknown' || !this.#nonces.has(identityKey(ref.identity))) {
+    if (outcome.sent || outcome.verdict.verdict !== 'unknown' || this.#notes.nonceOf(ref) === undefined) {
       return outcome;
     }
     const { verdict, seen } = await this.#observe(ref);
@@ -153,12 +162,12 @@ class SshHost implements Host {
   async spawn(request: SpawnRequest): Promise<Spawned> {
     const { ref, ended } = await spawnRemote(this.#shell, this.#contact, request);
     const nonce = request.env['ROLLCALL_NONCE'];
-    if (nonce !== undefined) this.#nonces.set(identityKey(ref.identity), nonce);
+    if (nonce !== undefined) this.#notes.started(ref, nonce);
     if (ended !== null) return { ref, exit: Promise.resolve(ended) };
     const exit = new Promise<ExitStatus>((resolve) => {
       // Whose child it is by now cannot tell us how it ended.
       this.#exits.watch(ref, (status) => {
-        this.#nonces.delete(identityKey(ref.identity));
+        this.#notes.ended(ref);
         resolve(status ?? { code: null, signal: null });
       });
     });
@@ -231,8 +240,8 @@ export interface SshHostOptions {
   readonly localObserver: Observer | null;
   /** Ports of pages, by what they lead to; kept by the caller so that a reconnect gives the same ones. */
   readonly pagePorts?: Map<string, number>;
-  /** Nonces of what records name, by identity; kept by the caller over reconnects, as the store is. */
-  readonly nonces?: Map<string, string>;
+  /** What records told; kept by the caller over reconnects, as the store is. */
+  readonly notes?: RecordNotes;
   readonly recognise?: Recognise;
   /** True to do as if that machine had no /proc; for tests of what stands in for it. */
   readonly withoutProc?: boolean;
@@ -252,13 +261,10 @@ export async function createSshHost(options: SshHostOptions): Promise<SshHostPar
   const contact = await makeContact(shell, options.localObserver, options.withoutProc);
   const reach = new Reach(options.forwards, contact.uid, options.onReach, options.pagePorts ?? new Map());
   const base = machineFolder(contact);
-  const nonces = options.nonces ?? new Map<string, string>();
-  const noteNonce = ({ nonce, spawned, server }: ServerRecord): void => {
-    for (const ref of [spawned, server]) if (ref !== null) nonces.set(identityKey(ref.identity), nonce);
-  };
+  const notes = options.notes ?? new RecordNotes();
   return {
-    host: new SshHost(shell, contact, options.recognise ?? recognise, reach, nonces),
-    store: new RemoteRecords(shell, contact, noteNonce),
+    host: new SshHost(shell, contact, options.recognise ?? recognise, reach, notes),
+    store: new RemoteRecords(shell, contact, notes),
     logsDir: join(base, 'logs'),
     contact,
   };

@@ -69,6 +69,16 @@ rc_boot() {
     rc_boot_id=$(sysctl -n kern.bootsessionuuid 2>/dev/null || sysctl -n kern.boottime 2>/dev/null)
 }
 
+# rc_uptime: sets rc_up to the seconds since the boot, by the kernel's clock where it tells; fails where it cannot be told.
+rc_uptime() {
+  rc_up=
+  { IFS=' ' read -r rc_up rc_rest; } 2>/dev/null </proc/uptime && return 0
+  rc_up=$(sysctl -n kern.boottime 2>/dev/null)
+  rc_up=${rc_up#*sec = }
+  rc_up=${rc_up%%[!0-9]*}
+  rc_numbers "$rc_up" && rc_up=$(($(date +%s) - rc_up))
+}
+
 # rc_line: sets rc_own to the PIDs of this shell and of what it runs under, the session's sshd among them.
 rc_line() {
   rc_own=' '

@@ -7,8 +7,8 @@
  *   const config = sshConfig({ box: [box], jump: [box, 'ServerAliveInterval 1'] });
  *   execFileSync('ssh', ['-F', config, '--', 'box', 'true']);
  *
- * `machine: true` makes it another machine for us: own PIDs, host name, machine id and (after each `up`) boot id. Without
- * it, it is this very machine and namespace; what its sessions leave behind is found by a mark and ended by `close`.
+ * `machine: true` makes it another machine for us: own PIDs, host name, machine id and (after each `up`) boot id and
+ * time of boot. Without it, it is this very machine and namespace; what its sessions leave behind is found by a mark and ended by `close`.
  */
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -24,7 +24,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { tmpdir, uptime } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -52,6 +52,8 @@ export interface Account {
 
 export interface SshdOptions {
   readonly machine?: boolean;
+  /** Host name of a machine of its own. */
+  readonly hostname?: string;
   /** `root` with a home of its own when left out. The first is the one that aliases log in to. */
   readonly accounts?: readonly Account[];
   /** Lines of sshd_config that come before ours, so that they win: `MaxSessions 2`, `ForceCommand …`. */
@@ -99,10 +101,10 @@ export function sshdTrouble(): string | null {
   if (process.getuid?.() !== 0) return 'test sshds need root, for accounts of their own';
   if (!existsSync('/usr/sbin/sshd')) return 'openssh-server is not installed';
   try {
-    execFileSync('unshare', ['--mount', '--uts', 'true'], { stdio: 'ignore' });
+    execFileSync('unshare', ['--mount', '--uts', '--time', 'true'], { stdio: 'ignore' });
     return null;
   } catch {
-    return 'this machine gives no mount namespaces';
+    return 'this machine gives no mount and time namespaces';
   }
 }
 
@@ -292,9 +294,12 @@ class Sshd implements TestSshd {
   async #start(port: number): Promise<boolean> {
     const machine = this.#options.machine === true;
     const flags = machine
-      ? ['--mount', '--uts', '--pid', '--fork', '--mount-proc', '--kill-child']
+      ? [
+          ...['--mount', '--uts', '--pid', '--fork', '--mount-proc', '--kill-child'],
+          ...['--time', '--boottime', String(-Math.floor(uptime()))],
+        ]
       : ['--mount', '--propagation', 'private'];
-    const name = machine ? `box-${this.#mark.slice(0, 8)}` : '-';
+    const name = machine ? (this.#options.hostname ?? `box-${this.#mark.slice(0, 8)}`) : '-';
     const log = openSync(join(this.folder, 'sshd.log'), 'a');
     const child = spawn('unshare', [...flags, SCRIPT, this.folder, name], {
       env: { ...process.env, [MARK]: this.#mark },
