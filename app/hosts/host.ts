@@ -260,9 +260,9 @@ export interface Host extends HostFiles {
    * One start at a time per account and machine, whoever else asks. Resolves with the release; a lock that cannot be
    * made for any other reason than that somebody holds it is done without.
    *
-   * @throws StartHeld when somebody else has it for longer than a start takes
+   * @throws StartHeld when somebody else has it for longer than a start takes, and the reason of `abort` once that fires
    */
-  startLock(nonce: string): Promise<() => Promise<void>>;
+  startLock(nonce: string, abort?: AbortSignal): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 

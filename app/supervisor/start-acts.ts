@@ -55,9 +55,7 @@ export class Starts {
 
   /** @throws ActFailed when this process is quitting: nobody would see to what came of it */
   async start(wish: StartWish, by: string): Promise<CommandResult> {
-    if (this.#abort.aborted) {
-      throw new ActFailed('quitting', `${wish.kind} was not started: Rollcall is quitting.`, 'Start it again.');
-    }
+    if (this.#abort.aborted) throw quitting(wish.kind);
     const directory = await this.#canonical(wish.directory);
     const key = [wish.kind, directory, wish.port ?? '', wish.owner?.ref.identity.pid ?? ''].join('\n');
     const running = this.#running.get(key);
@@ -69,7 +67,9 @@ export class Starts {
 
   /** No other Rollcall starts anything as this account on that machine meanwhile, so that two wishes settle on one. */
   async #alone(wish: StartWish, by: string): Promise<CommandResult> {
-    const release = await this.#parts.host.startLock(randomUUID());
+    const release = await this.#parts.host.startLock(randomUUID(), this.#abort).catch((error: unknown) => {
+      throw this.#abort.aborted ? quitting(wish.kind) : error;
+    });
     try {
       return await this.#startOnce(wish, by);
     } finally {
@@ -208,6 +208,10 @@ export class Starts {
     }
     return { label: ownerLabel(info), ref: refOf(info) };
   }
+}
+
+function quitting(kind: string): ActFailed {
+  return new ActFailed('quitting', `${kind} was not started: Rollcall is quitting.`, 'Start it again.');
 }
 
 function started(row: Server, message: string): CommandResult {

@@ -169,8 +169,8 @@ export class SteadyHost implements Host {
     this.#current.keepPages(listeners);
   }
 
-  startLock(nonce: string): Promise<() => Promise<void>> {
-    return this.#current.startLock(nonce);
+  startLock(nonce: string, abort?: AbortSignal): Promise<() => Promise<void>> {
+    return this.#current.startLock(nonce, abort);
   }
 
   close(): Promise<void> {

@@ -7,7 +7,8 @@ import { describe, expect, test } from 'vitest';
 import { someRecord } from '../../../records/fixtures.testing.ts';
 import { LocalRecords, RecordChanged } from '../../../records/store.ts';
 import { StartHeld } from '../../host.ts';
-import { temporaryFolder } from '../../local/testing/processes.ts';
+import { temporaryFolder, until } from '../../local/testing/processes.ts';
+import type { RemoteExec } from '../contract.ts';
 import { remoteHost } from '../testing/remote.ts';
 import { LocalExec, SHELLS } from '../testing/shells.ts';
 import { RemoteRecords } from './remote-records.ts';
@@ -202,9 +203,9 @@ describe.each(SHELLS)('$name', (shell) => {
     const told = await later.list();
     expect(told).toHaveLength(64);
     // The rest follows when these are out of the way.
-    for (const { record } of told) await later.remove(record?.nonce ?? '');
+    for (const { path } of told) rmSync(path);
     expect(await later.list()).toHaveLength(36);
-  }, 20_000);
+  });
 
   describe('the lock of starts', () => {
     const far = (): RemoteShell => new RemoteShell('far', new LocalExec(shell));
@@ -244,6 +245,73 @@ describe.each(SHELLS)('$name', (shell) => {
       await (await takeStartLock(far(), lock, 'fourth'))();
       writeFileSync(lock, '');
       await (await takeStartLock(far(), lock, 'fifth', { longestMs: 60_000 }))();
+      expect(readdirSync(join(lock, '..'))).toEqual([]);
+    });
+
+    test('D23 on a full disk it is done without, and none is left behind for others', async (context) => {
+      if (shell.missing !== null) context.skip(shell.missing);
+      if (!isRoot) return context.skip('only root can mount a small disk');
+      const tiny = temporaryFolder();
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', tiny]);
+      try {
+        writeFileSync(join(tiny, 'fill'), 'x'.repeat(4096));
+        const release = await takeStartLock(far(), join(tiny, 'start.lock'), 'first', { longestMs: 8000 });
+        expect(readdirSync(tiny)).toEqual(['fill']);
+        await release();
+      } finally {
+        execFileSync('umount', [tiny]);
+      }
+    });
+
+    test('D23 a release that never arrived keeps nobody of this process waiting', async (context) => {
+      if (shell.missing !== null) context.skip(shell.missing);
+      const lock = join(temporaryFolder(), 'start.lock');
+      const inner = new LocalExec(shell);
+      let lost: 'no' | 'question' | 'answer' = 'no';
+      const link: RemoteExec = {
+        async exec(input, deadlineMs) {
+          if (lost === 'question') throw new Error('the link is lost');
+          const result = await inner.exec(input, deadlineMs);
+          if (lost === 'answer') throw new Error('the link is lost');
+          return result;
+        },
+      };
+      const shaky = new RemoteShell('far', link);
+      const release = await takeStartLock(shaky, lock, 'first');
+      await expect(takeStartLock(far(), lock, 'second', { longestMs: 300 })).rejects.toThrow(StartHeld);
+      lost = 'question';
+      await release();
+      expect(readFileSync(lock, 'utf8')).toMatch(/^first /u);
+      lost = 'answer';
+      await expect(takeStartLock(shaky, lock, 'third')).rejects.toThrow('lost');
+      expect(readFileSync(lock, 'utf8')).toMatch(/^third /u);
+      await (await takeStartLock(far(), lock, 'fourth', { longestMs: 300 }))();
+      expect(readdirSync(join(lock, '..'))).toEqual([]);
+    });
+
+    test('who is told to stop waits no longer and leaves no lock behind', async (context) => {
+      if (shell.missing !== null) context.skip(shell.missing);
+      const lock = join(temporaryFolder(), 'start.lock');
+      const release = await takeStartLock(far(), lock, 'first');
+      const abort = new AbortController();
+      const inner = new LocalExec(shell);
+      let running = 0;
+      const exec: RemoteExec['exec'] = (...args) => {
+        running += 1;
+        return inner.exec(...args).finally(() => {
+          running -= 1;
+        });
+      };
+      const waiting = takeStartLock(new RemoteShell('far', { exec }), lock, 'second', {}, abort.signal);
+      setTimeout(() => abort.abort(), 300);
+      const began = performance.now();
+      await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
+      expect(performance.now() - began).toBeLessThan(2000);
+      await release();
+      // Its script still waits there, and gives back what it gets.
+      await until('nobody holds it', () => inner.counted === 2 && running === 0);
+      expect(readdirSync(join(lock, '..'))).toEqual([]);
+      await expect(takeStartLock(far(), lock, 'third', {}, abort.signal)).rejects.toMatchObject({ name: 'AbortError' });
       expect(readdirSync(join(lock, '..'))).toEqual([]);
     });
 

@@ -208,8 +208,8 @@ class SshHost implements Host {
     this.#reach.keepPages(listeners);
   }
 
-  startLock(nonce: string): Promise<() => Promise<void>> {
-    return takeStartLock(this.#shell, join(this.#base, 'start.lock'), nonce);
+  startLock(nonce: string, abort?: AbortSignal): Promise<() => Promise<void>> {
+    return takeStartLock(this.#shell, join(this.#base, 'start.lock'), nonce, {}, abort ?? null);
   }
 
   /** Why what was started may go when the connection goes, with the remedy; null where nothing says so. */

@@ -4,6 +4,7 @@
 #   what     take or release
 #   lock     its path
 #   nonce    of the start
+#   mine     nonces of starts of the asker that are over, though their release never arrived
 #   stale    seconds after which it is nobody's
 #   patience hundredths of a second that taking it may wait
 
@@ -13,8 +14,21 @@ rc_now() {
   unset IFS
 }
 
+# rc_take: succeeds when the lock is ours. Sets rc_full when it could be made and not written: a full disk.
 rc_take() {
-  (set -C && printf '%s %s %s\n' "$nonce" "$rc_seconds" "$rc_boot_id" >"$lock") 2>/dev/null
+  rc_full=
+  rc_did=$( (set -C && {
+    printf made >&3
+    printf '%s %s %s\n' "$nonce" "$rc_seconds" "$rc_boot_id"
+  } >"$lock") 3>&1 2>/dev/null)
+  [ "$rc_did" = made ] || return 1
+  rc_held || return 1
+  [ "$rc_holder" != "$nonce" ] || return 0
+  [ -z "$rc_holder" ] || return 1
+  # An empty one would keep everybody waiting.
+  rm -f "$lock"
+  rc_full=1
+  return 1
 }
 
 # rc_held: sets rc_holder, rc_since and rc_of from the file; fails when there is none.
@@ -24,8 +38,11 @@ rc_held() {
   [ -e "$lock" ]
 }
 
-# Nobody's: of another boot, older than a start takes, or unfinished for as long.
+# Nobody's: of a start of ours that is over, of another boot, older than a start takes, or unfinished for as long.
 rc_stale() {
+  case " $mine " in
+    *" $rc_holder "*) return 0 ;;
+  esac
   [ "$rc_of" = "$rc_boot_id" ] && rc_numbers "$rc_since" || return 0
   [ "$rc_since" -gt "$rc_seconds" ] || [ $((rc_seconds - rc_since)) -ge "$stale" ]
 }
@@ -47,6 +64,10 @@ while :; do
   rc_now
   rc_take && {
     rc_section taken
+    return 0
+  }
+  [ -z "$rc_full" ] || {
+    rc_section without
     return 0
   }
   rc_held || {
