@@ -5,6 +5,9 @@ import type { RecordEntry } from '../roll/schema.ts';
 import type { RecordFile } from './files.ts';
 import type { ServerRecord } from './schema.ts';
 
+/** What a start may take whose writer cannot be asked, in milliseconds. */
+const LONGEST_START_MS = 120_000;
+
 /** A record whose process verifies `same`. */
 export interface LiveRecord {
   readonly path: string;
@@ -53,14 +56,38 @@ function keptBecause(verdict: Verdict): string | null {
 }
 
 /**
+ * Whether the start that wrote this record may still be under way in another process. A writer on another computer
+ * cannot be asked: it gets as long as a start takes. On this computer, who holds the writer's lock is the only one.
+ *
+ * @param self this process; null where it cannot be read
+ */
+export async function isUnderWayElsewhere(
+  { state, writer, writtenAt }: ServerRecord,
+  host: Pick<Host, 'verify'>,
+  self: ProcessRef | null,
+): Promise<boolean> {
+  if (state === 'bound') return false;
+  const { pid, hostId } = writer.identity;
+  const here = self === null || self.identity.hostId === hostId;
+  // A start of our own that is not among them is over, however it ended: its record counts like any other.
+  if (here && pid === process.pid) return false;
+  const { verdict } = await host.verify(writer);
+  if (verdict !== 'foreign') return verdict === 'same';
+  if (self !== null && here) return false;
+  return Math.abs(Date.now() - Date.parse(writtenAt)) < LONGEST_START_MS;
+}
+
+/**
  * Verifies every record against the host.
  *
  * @param pendingNonces nonces of starts that run in this process
+ * @param self this process, as records name their writer; null where it cannot be read
  */
 export async function judgeRecords(
   files: readonly RecordFile[],
   host: Host,
   pendingNonces: ReadonlySet<string>,
+  self: ProcessRef | null,
 ): Promise<JudgedRecords> {
   const live: LiveRecord[] = [];
   const stale: RecordEntry[] = [];
@@ -72,10 +99,7 @@ export async function judgeRecords(
     }
     const { record } = file;
     const ref = refOfRecord(record);
-    const starting = record.state !== 'bound';
-    // A start of our own that is not among them is over, however it ended: its record counts like any other.
-    const elsewhere = starting && record.writer.identity.pid !== process.pid;
-    if (pendingNonces.has(record.nonce) || (elsewhere && (await host.verify(record.writer)).verdict === 'same')) {
+    if (pendingNonces.has(record.nonce) || (await isUnderWayElsewhere(record, host, self))) {
       pending.push(record);
       continue;
     }

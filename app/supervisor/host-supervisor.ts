@@ -116,6 +116,7 @@ export class HostSupervisor {
       customKinds: () => settings.config.kinds,
       graceMs: () => settings.config.leak.graceSeconds * 1000,
       pending: this.#pending,
+      writer: parts.writer,
       followAll: this.#follows,
       onReading: () => this.#gatherReadings(),
     });

@@ -3,6 +3,7 @@
  * and records. It signals nothing and writes nothing.
  */
 import type { Host, Look } from '../hosts/host.ts';
+import type { ProcessRef } from '../identity/identity.ts';
 import type { RecordFile } from '../records/files.ts';
 import { type JudgedRecords, judgeRecords, refOfRecord } from '../records/judge.ts';
 import type { RecordStore } from '../records/store.ts';
@@ -23,6 +24,8 @@ export interface ObservatoryOptions {
   readonly uid: number | null;
   /** Nonces of starts under way in this process. */
   readonly pending: ReadonlySet<string>;
+  /** This process, as records name their writer. */
+  readonly writer: () => Promise<ProcessRef>;
   /** Streams are followed for every server, or only where a standing depends on it. */
   readonly followAll: boolean;
   /** A health or busy reading has changed since the last judgement. */
@@ -60,7 +63,7 @@ export class Observatory {
 
   /** A fresh look, judged. */
   async see(): Promise<Sight> {
-    const { store, memory, host } = this.#options;
+    const { store, memory, host, writer } = this.#options;
     // Before the files are read: a start that ends meanwhile counts as under way for this one look.
     const pending = new Set(this.#options.pending);
     const files = await store.list();
@@ -70,7 +73,7 @@ export class Observatory {
     });
     this.#include = [...new Set([...recorded, ...memory.ownerPids()])];
     const look = await this.look();
-    const records = await judgeRecords(files, host, pending);
+    const records = await judgeRecords(files, host, pending, await writer().catch(() => null));
     return this.#judge(look, performance.now(), records, files);
   }
 

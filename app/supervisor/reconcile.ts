@@ -5,7 +5,7 @@
 import { WriteFailed } from '../config/atomic-write.ts';
 import type { Host, Look } from '../hosts/host.ts';
 import type { RecordFile } from '../records/files.ts';
-import { carrierOf, corruptEntry, refOfRecord } from '../records/judge.ts';
+import { carrierOf, corruptEntry, isUnderWayElsewhere, refOfRecord } from '../records/judge.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import { RecordChanged, type RecordStore, RecordStuck } from '../records/store.ts';
 import type { RecordEntry } from '../roll/schema.ts';
@@ -86,19 +86,21 @@ function cutOffStarts(files: readonly RecordFile[], pending: ReadonlySet<string>
 
 /**
  * A start that was cut off between spawn and record: the process that carries its nonce is bound, if there is one.
- * Another writer that lives means that the start is still under way there, which the writer's lock rules out; one of
- * our own that is not pending has failed without being able to end what it had started.
+ * One that is still under way in another process, on another computer most likely, is that one's; one of our own that is
+ * not pending has failed without being able to end what it had started.
  *
  * @throws WriteFailed when a record cannot be written
  */
 export async function bindCutOffStarts(
   files: readonly RecordFile[],
   look: Look,
-  { store, audit, host, pending, self: by }: Omit<LostDependencies, 'logsDir' | 'writer'>,
+  { store, audit, host, pending, self: by, writer }: Omit<LostDependencies, 'logsDir'>,
 ): Promise<void> {
-  for (const { path, sha256, record } of cutOffStarts(files, pending)) {
-    const elsewhere = record.writer.identity.pid !== process.pid;
-    if (elsewhere && (await host.verify(record.writer)).verdict === 'same') continue;
+  const cutOff = cutOffStarts(files, pending);
+  if (cutOff.length === 0) return;
+  const self = await writer().catch(() => null);
+  for (const { path, sha256, record } of cutOff) {
+    if (await isUnderWayElsewhere(record, host, self)) continue;
     const carrier = carrierOf(record, look);
     if (carrier === null || (await host.verify(refOf(carrier))).verdict !== 'same') continue;
     // Ended or written anew since it was read: then that stands.

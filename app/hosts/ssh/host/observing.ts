@@ -142,7 +142,11 @@ export class Observing {
   /** @param wantsNonce tells the nonce in its environment as well, which costs one process more */
   observe(ref: ProcessRef, wantsNonce = false): Promise<Observed> {
     const refused = refusePid(ref.identity.pid, this.#self);
-    if (refused !== null) return Promise.resolve({ verdict: { verdict: 'unknown', why: refused }, seen: null });
+    if (refused !== null) {
+      // A number of another place has nothing to do with ours.
+      const verdict = judge(ref, this.#contact.observer, { found: 'failed', why: refused });
+      return Promise.resolve({ verdict, seen: null });
+    }
     return new Promise((done) => {
       if (this.#waiting.length === 0) setImmediate(() => void this.#flush());
       this.#waiting.push({ ref, wantsNonce, done });

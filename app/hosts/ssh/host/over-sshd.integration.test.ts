@@ -222,7 +222,7 @@ test.each([
     const shared = second.store.pathOf(someRecord().nonce);
     mkdirSync(dirname(shared), { recursive: true });
     copyFileSync(path, shared);
-    const { live, stale } = await judgeRecords(await second.store.list(), second.host, new Set());
+    const { live, stale } = await judgeRecords(await second.store.list(), second.host, new Set(), null);
     expect(live).toEqual([]);
     expect(stale).toMatchObject([
       {
@@ -233,7 +233,7 @@ test.each([
     ]);
     expect(await (await second.host.hold(server.ref)).signal('SIGKILL')).toMatchObject({ sent: false });
     const back = await hostOver(await linkTo(one));
-    expect((await judgeRecords(await back.store.list(), back.host, new Set())).live).toHaveLength(1);
+    expect((await judgeRecords(await back.store.list(), back.host, new Set(), null)).live).toHaveLength(1);
     expect(await ended(back.host, server)).toBe(true);
   },
 );
