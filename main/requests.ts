@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Paths } from '../app/config/paths.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import type { Handlers } from './ipc.ts';
+import { logElsewhere } from './log-elsewhere.ts';
 import { copyServerUrl, copyText, openFile, openServerUrl } from './open.ts';
 import { quitLabel } from './quit-words.ts';
 
@@ -27,7 +28,11 @@ export function requestHandlers(parts: RequestParts): Handlers {
       const { path, text, truncated } = await core.readLog(server);
       return { path, text, truncated };
     },
-    'log.open': async ({ server }) => openFile((await core.readLog(server)).path, 'log'),
+    'log.open': async ({ server }) => {
+      const elsewhere = logElsewhere(core.roll, server);
+      if (elsewhere !== null) return { ok: false, message: elsewhere };
+      return openFile((await core.readLog(server)).path, 'log');
+    },
     'url.open': ({ server }) => openServerUrl(core.roll, server),
     'url.copy': ({ server }) => copyServerUrl(core.roll, server),
     'text.copy': ({ text }) => copyText(text),

@@ -8,8 +8,8 @@ import {
   type Config,
   customKindSchema,
   DEFAULTS,
-  HOST_NAME,
   hostSettingsSchema,
+  isHostName,
   KNOWN_KEYS,
   LEAVES,
   LOCAL_HOST,
@@ -206,7 +206,7 @@ function readHosts(report: Report, node: Node | undefined): Config['hosts'] {
   const hosts: [string, Config['hosts'][string]][] = [];
   for (const [name, { key, value }] of members(node)) {
     const lost = 'this host is left out';
-    if (name === LOCAL_HOST || !HOST_NAME.test(name)) {
+    if (name === LOCAL_HOST || !isHostName(name)) {
       report.add('error', key.offset, `hosts.${name} must be named as an ssh alias is, and not ${LOCAL_HOST}; ${lost}`);
       continue;
     }

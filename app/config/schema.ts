@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { whyRefused } from '../hosts/ssh/alias.ts';
 import type { CustomKind } from '../servers/kind.ts';
 import { BUILT_IN_NAMES } from '../servers/kinds.ts';
 import type { ProgramOptions } from '../servers/locate.ts';
@@ -132,12 +133,20 @@ export const programOptionsSchema: z.ZodType<ProgramOptions> = z.object({
     .exactOptional(),
 });
 
-/** What a host may be called: what `ssh` takes for an alias, and never an option. */
-export const HOST_NAME = /^(?!-)[^\s\p{C}]{1,128}$/u;
+const LONGEST_HOST_NAME = 128;
+
+/** Whether a host may be called that: what may be handed to `ssh` as an alias, and is short enough for a list. */
+export function isHostName(name: string): boolean {
+  return name.length <= LONGEST_HOST_NAME && whyRefused(name) === null;
+}
+
 /** The machine that Rollcall runs on. */
 export const LOCAL_HOST = 'local';
 
-const alias = word.regex(HOST_NAME, 'be an alias of your ssh configuration, or user@machine');
+const alias = word.refine(
+  (text) => whyRefused(text) === null,
+  'be an alias of your ssh configuration, or user@machine',
+);
 
 /** A host as it stands in the file; its `start` is read entry by entry. */
 export const hostSettingsSchema = z.object({

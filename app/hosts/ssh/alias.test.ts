@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
+import { parseConfig } from '../../config/load.ts';
 import { aliasTrouble } from './alias.ts';
+
+/** Names of the hosts that count of two, one called that and one with that alias. */
+function saved(alias: string): string[] {
+  const hosts = { [alias]: {}, saved: { alias } };
+  return Object.keys(parseConfig(JSON.stringify({ hosts }), 'config.json').config.hosts);
+}
 
 test.each([
   '',
@@ -28,11 +35,14 @@ test.each([
   expect([trouble?.step, trouble?.code]).toEqual(['alias', 'alias-refused']);
   expect(trouble?.message).toMatch(/cannot be the name of an SSH host: .+\.$/u);
   expect(trouble?.message).not.toMatch(/[\p{C}]/u);
+  // Nor is it saved: the configuration goes by the same rule.
+  expect(saved(alias)).toEqual([]);
 });
 
 test.each(['box', 'me@box', 'box.example.org', 'fe80::1%eth0', 'ssh://me@box:2222', 'a_b-c', 'größe'])(
   '%j may be used',
   (alias) => {
     expect(aliasTrouble(alias)).toBeNull();
+    expect(saved(alias)).toEqual([alias, 'saved']);
   },
 );

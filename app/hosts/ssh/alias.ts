@@ -25,7 +25,8 @@ export function aliasTrouble(alias: string): SshFailed | null {
   );
 }
 
-function whyRefused(alias: string): string | null {
+/** The same in a few words that go on from the alias: “it is empty”; null when it may be handed to ssh. Pure. */
+export function whyRefused(alias: string): string | null {
   if (alias === '') return 'it is empty';
   if (alias.length > LONGEST) return `it has more than ${LONGEST} characters`;
   if (alias.startsWith('-')) return 'ssh would take it for an option';

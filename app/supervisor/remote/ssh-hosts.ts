@@ -1,6 +1,7 @@
 /** The hosts that are reached over SSH: saved ones and those that somebody named, each with its connection. */
 import { removeHost, saveHost } from '../../config/edit.ts';
-import { HOST_NAME, LOCAL_HOST } from '../../config/schema.ts';
+import { isHostName, LOCAL_HOST } from '../../config/schema.ts';
+import { whyRefused } from '../../hosts/ssh/alias.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { ConnectOptions, Link } from '../../hosts/ssh/link.ts';
 import type { Transport } from '../../hosts/ssh/transport.ts';
@@ -234,7 +235,7 @@ export class SshHosts implements RemoteHosts {
   #entry(name: string): Entry {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
-    if (name === LOCAL_HOST || !HOST_NAME.test(name)) {
+    if (name === LOCAL_HOST || !isHostName(name)) {
       const message = `${name} cannot be connected to: that is no alias of ssh.`;
       throw new ActFailed('no-alias', message, 'Name a host of your ssh configuration, or user@machine.');
     }
@@ -315,7 +316,7 @@ export class SshHosts implements RemoteHosts {
 
   async save({ name, alias, connect, was }: Extract<Command, { command: 'save-host' }>): Promise<CommandResult> {
     const { hosts } = this.#parts.settings.config;
-    if (name === LOCAL_HOST || !HOST_NAME.test(name) || !HOST_NAME.test(alias)) {
+    if (name === LOCAL_HOST || !isHostName(name) || whyRefused(alias) !== null) {
       const message = `${name} was not saved: a host is named as ssh names one.`;
       throw new ActFailed('no-alias', message, 'Use letters, digits, dots and dashes.');
     }

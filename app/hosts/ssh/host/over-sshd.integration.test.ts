@@ -9,7 +9,7 @@ import { judgeRecords } from '../../../records/judge.ts';
 import type { Host, ProcessInfo, Spawned } from '../../host.ts';
 import { linuxObserver } from '../../local/observer.ts';
 import { NOTHING_ASKED, recogniseTestServer, SERVER_ARGUMENT } from '../../local/testing/hosts.ts';
-import { PYTHON, temporaryFolder, until } from '../../local/testing/processes.ts';
+import { isAlive, PYTHON, temporaryFolder, until } from '../../local/testing/processes.ts';
 import type { At } from '../contract.ts';
 import type { Link } from '../link.ts';
 import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../testing/sshd.ts';
@@ -267,6 +267,17 @@ test('a remote that is this very machine is told', async () => {
   expect(await host.observer()).toEqual(local);
   const elsewhere = await testSshd({ machine: true });
   expect((await hostOver(await linkTo(elsewhere), undefined, local)).contact.isLocal).toBe(false);
+});
+
+test('what a connection runs under is what lives as long as it does, whatever shell starts the scripts', async () => {
+  const shell = join(temporaryFolder(), 'stays');
+  writeFileSync(shell, '#!/bin/sh\n/bin/sh "$@"\nexit $?\n', { mode: 0o755 });
+  for (const account of [{ name: 'root' }, { name: 'root', shell }]) {
+    const box = await testSshd({ accounts: [account] });
+    const { contact } = await hostOver(await linkTo(box));
+    expect(contact.ownLine).toEqual(expect.arrayContaining([...box.connections()]));
+    expect(contact.ownLine.filter((pid) => !isAlive(pid))).toEqual([]);
+  }
 });
 
 test.each([

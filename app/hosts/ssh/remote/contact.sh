@@ -4,6 +4,27 @@
 # What the first contact needs to know of a machine and an account. Makes one file at most: an id for a machine that
 # has none of its own, below the state folder, one per host name since machines may share a home.
 
+# rc_lasting: sets rc_lasts to those of rc_own that live as long as the connection: not this script's shell and what sshd
+# started to run it, whose numbers other processes get later. sshd begins a session for these; where the server does
+# not, its own process ends them.
+rc_lasting() {
+  rc_lasts=' '
+  rc_stat $$ || rc_session=
+  rc_of_script=$rc_session
+  for rc_at in $rc_own; do
+    if [ "$rc_lasts" = ' ' ]; then
+      [ "$rc_at" != $$ ] || continue
+      if rc_stat "$rc_at"; then
+        case $rc_text in
+          "$rc_at (sshd"* | "$rc_at (dropbear"*) ;;
+          *) [ "$rc_session" != "$rc_of_script" ] || continue ;;
+        esac
+      fi
+    fi
+    rc_lasts="$rc_lasts$rc_at "
+  done
+}
+
 rc_section system
 uname -s
 rc_section name
@@ -55,7 +76,8 @@ else
 fi
 rc_section line
 rc_line
-printf %s "$rc_own"
+rc_lasting
+printf %s "$rc_lasts"
 
 rc_section tools
 for rc_tool in grep ls stat sha256sum readlink sleep setsid ps lsof; do

@@ -13,7 +13,7 @@ rc_section() {
   printf '\n%s %s\n' "$rc_marker" "$*"
 }
 
-# rc_stat PID: sets rc_state, rc_ppid, rc_group, rc_threads and rc_start from its stat line; fails when it cannot be
+# rc_stat PID: sets rc_state, rc_ppid, rc_group, rc_session, rc_threads and rc_start from its stat line; fails when it cannot be
 # read. Counted from the last parenthesis, for a name may hold blanks, parentheses and newlines.
 rc_stat() {
   rc_text=
@@ -30,6 +30,7 @@ rc_stat() {
   rc_state=$1
   rc_ppid=$2
   rc_group=$3
+  rc_session=$4
   rc_threads=${18}
   rc_start=${20}
 }

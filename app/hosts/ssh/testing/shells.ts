@@ -82,6 +82,8 @@ export class LocalExec implements RemoteExec {
       const child = spawn(program, args, {
         env: { PATH: path, HOME: '/nonexistent', SHELL: program, ...env },
         stdio: ['pipe', 'pipe', 'pipe'],
+        // As sshd does.
+        detached: true,
         ...(uid === undefined ? {} : { uid, gid: uid }),
       });
       const out: Buffer[] = [Buffer.from(before)];
