@@ -12,6 +12,7 @@ import { NOTHING_ASKED, recogniseTestServer, SERVER_ARGUMENT } from '../../local
 import { isAlive, PYTHON, temporaryFolder, until } from '../../local/testing/processes.ts';
 import type { At } from '../contract.ts';
 import type { Link } from '../link.ts';
+import { SteadyHost } from '../steady-host.ts';
 import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../testing/sshd.ts';
 import { testTransport } from '../testing/transport.ts';
 import { createSshHost, type SshHostParts } from './ssh-host.ts';
@@ -59,8 +60,9 @@ async function hostOver(
   return parts;
 }
 
-function spawnServer({ host, logsDir, contact }: SshHostParts, nonce: string): Promise<Spawned> {
-  return host.spawn({
+function spawnServer(parts: SshHostParts, nonce: string, on: Host = parts.host): Promise<Spawned> {
+  const { logsDir, contact } = parts;
+  return on.spawn({
     argv: [PYTHON, '-c', SERVER, SERVER_ARGUMENT],
     cwd: contact.home,
     env: { ROLLCALL_NONCE: nonce, ROLLCALL_KIND: 'test' },
@@ -308,4 +310,27 @@ test('a lost link is no verdict: nothing is gone, nothing was said to be sent', 
   await expect(parts.store.write(someRecord())).rejects.toMatchObject({ name: 'WriteFailed', code: 'link' });
   expect(exits).toBe(0);
   expect(existsSync(box.home)).toBe(true);
+});
+
+test('D2 a connection that is lost during a stop neither shortens its waits nor hides an exit', async () => {
+  const box = await testSshd({ machine: true });
+  const link = await linkTo(box);
+  const parts = await hostOver(link);
+  const steady = new SteadyHost(parts.host);
+  const server = await spawnServer(parts, 'nonce', steady);
+  const held = await steady.hold(server.ref);
+  const begun = performance.now();
+  const grace = held.exited(6000);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  box.signalConnections('SIGKILL');
+  await until('it is lost', () => link.state.status !== 'connected');
+  await until('it is connected again', () => link.state.status === 'connected');
+  await steady.renew((await hostOver(link)).host);
+  expect(performance.now() - begun).toBeLessThan(6000);
+  expect(await grace).toBe(false);
+  expect(performance.now() - begun).toBeGreaterThan(5990);
+  const last = held.exited(20_000);
+  expect(await held.signal('SIGTERM')).toEqual({ sent: true });
+  expect(await last).toBe(true);
+  expect(await server.exit).toEqual({ code: null, signal: null });
 });
