@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { GRACE_VARIABLE } from '../app/guard/take-over.ts';
+import { GRACE_VARIABLE } from '../app/guard/grace.ts';
 import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
 import { electronRuntime, type Folders, spawnApp, whenServing } from './support/app.ts';
 import { ended, eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';

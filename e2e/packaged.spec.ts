@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { _electron } from '@playwright/test';
-import { GRACE_VARIABLE } from '../app/guard/take-over.ts';
+import { GRACE_VARIABLE } from '../app/guard/grace.ts';
 import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
 import { electronRuntime, launchSpec } from './support/app.ts';
 import { eventually, lives, marked, seen } from './support/processes.ts';

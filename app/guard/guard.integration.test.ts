@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { isAlive } from '../supervisor/processes.testing.ts';
 import { bundlePrograms, type Programs } from './bundles.testing.ts';
+import { GRACE_VARIABLE } from './grace.ts';
 import { GuardKeeper } from './keeper.ts';
 import { Scene, type SceneOptions } from './scene.testing.ts';
-import { GRACE_VARIABLE } from './take-over.ts';
 
 let folder: string;
 let programs: Programs;

@@ -10,7 +10,7 @@ import { type Fake, installFake } from '../supervisor/fake-opencode.testing.ts';
 import { isAlive, Started, waitUntil } from '../supervisor/processes.testing.ts';
 import type { Programs } from './bundles.testing.ts';
 import { type GuardCommand, guardCommand } from './command.ts';
-import { GRACE_VARIABLE } from './take-over.ts';
+import { GRACE_VARIABLE } from './grace.ts';
 
 export interface SceneOptions {
   readonly graceMs?: number;

@@ -6,16 +6,12 @@ import type { WriterLock } from '../control/writer-lock.ts';
 import { openLocalCore } from '../supervisor/local-core.ts';
 import { claimAfter } from './claim.ts';
 import { endSsh } from './end-ssh.ts';
+import { GRACE_MS, GRACE_VARIABLE } from './grace.ts';
 import { Headless } from './headless.ts';
 import { say } from './log.ts';
 import { openOnce } from './open-once.ts';
 import { latestRun } from './run-file.ts';
 import type { Kept } from './watcher.ts';
-
-/** How long a guard waits for another app after a crash, in milliseconds. */
-export const GRACE_MS = 20_000;
-/** Another grace in milliseconds, for tests. */
-export const GRACE_VARIABLE = 'ROLLCALL_GUARD_GRACE_MS';
 
 /** A state folder that cannot be used now (a full disk) may be usable again. */
 const AGAIN_MS = 10_000;

@@ -39,7 +39,11 @@ async function start(world: World, host: string, directory: string): Promise<Ser
   const { id, url } = result.server;
   const answer = await fetch(new URL('/global/health', url ?? ''), { signal: AbortSignal.timeout(5000) });
   expect(await answer.json()).toMatchObject({ healthy: true });
-  const row = world.core.roll.servers.find((server) => server.id === id);
+  // Its health is asked by the look after the start.
+  const { servers } = await world.until('it is healthy', (roll) =>
+    roll.servers.some((server) => server.id === id && server.health === 'ok'),
+  );
+  const row = servers.find((server) => server.id === id);
   if (row === undefined) throw new Error('it has no row');
   return row;
 }
