@@ -1,8 +1,61 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const houses = ['app', 'main', 'renderer', 'build', 'bench', 'chaos'];
 const tests = (suffix: string) => houses.map((house) => `${house}/**/*${suffix}.{ts,tsx}`);
+
+/** Seconds that the long files took, measured; parts that run beside each other should end together. */
+const SECONDS: Readonly<Record<string, number>> = {
+  'app/guard/guard.integration.test.ts': 315,
+  'app/supervisor/remote/ssh-hosts.integration.test.ts': 125,
+  'chaos/chaos.integration.test.ts': 107,
+  'app/supervisor/zero-signals.integration.test.ts': 90,
+  'app/records/crash.integration.test.ts': 89,
+  'app/hosts/ssh/host/over-sshd.integration.test.ts': 86,
+  'app/supervisor/trees.integration.test.ts': 79,
+  'app/cli/cli.integration.test.ts': 71,
+  'app/hosts/ssh/host/remote-records.integration.test.ts': 65,
+  'app/supervisor/lifecycle.integration.test.ts': 63,
+  'app/supervisor/remote/scale.integration.test.ts': 61,
+  'app/supervisor/standings.integration.test.ts': 56,
+  'app/supervisor/guarantees.integration.test.ts': 47,
+  'app/supervisor/reap.integration.test.ts': 46,
+  'app/cli/hosts.integration.test.ts': 44,
+  'app/records/disk.integration.test.ts': 44,
+  'app/hosts/ssh/link.integration.test.ts': 43,
+  'app/supervisor/elsewhere.integration.test.ts': 42,
+  'app/hosts/ssh/host/stale.integration.test.ts': 41,
+  'app/hosts/ssh/host/spawning.integration.test.ts': 37,
+  'app/cli/parallel.integration.test.ts': 37,
+  'app/supervisor/teardown.integration.test.ts': 36,
+  'app/cli/never-signalled.integration.test.ts': 34,
+  'app/hosts/ssh/failures.integration.test.ts': 30,
+  'app/servers/real-opencode.integration.test.ts': 29,
+  'app/hosts/ssh/host/ps-host.integration.test.ts': 28,
+  'app/supervisor/remote/real-opencode.integration.test.ts': 25,
+  'app/hosts/ssh/askpass/askpass.integration.test.ts': 23,
+  'app/supervisor/copies.integration.test.ts': 21,
+};
+const OTHERS_SECONDS = 8;
+
+/** The longest file first, each to the part that has the least to do so far. */
+class Balanced extends BaseSequencer {
+  override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { shard, root } = this.ctx.config;
+    if (shard === undefined) return files;
+    const nameOf = ({ moduleId }: TestSpecification): string => moduleId.slice(root.length + 1);
+    const secondsOf = (file: TestSpecification): number => SECONDS[nameOf(file)] ?? OTHERS_SECONDS;
+    const sorted = [...files].sort((a, b) => secondsOf(b) - secondsOf(a) || (nameOf(a) < nameOf(b) ? -1 : 1));
+    const parts = Array.from({ length: shard.count }, () => ({ seconds: 0, files: [] as TestSpecification[] }));
+    for (const file of sorted) {
+      const least = parts.reduce((one, other) => (other.seconds < one.seconds ? other : one));
+      least.seconds += secondsOf(file);
+      least.files.push(file);
+    }
+    return parts[shard.index - 1]?.files ?? [];
+  }
+}
 
 /**
  * Tests use real processes, sockets and files, so they run in child processes (a worker thread cannot change uid or
@@ -24,6 +77,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
+    sequence: { sequencer: Balanced },
     projects: [
       { extends: true, test: { name: 'unit', include: tests('.test'), exclude: tests('.integration.test') } },
       {
