@@ -26,6 +26,8 @@ import { leakedTargets, serverTarget, type Target, targetById } from './targets.
 const REMEMBER_ENDED = 1000;
 /** Of a quit's time, what endings may use; the rest is for the last look and the report. */
 const QUIT_SHARE = 0.8;
+/** After the time for a quit is up, what is left is still told within this, in milliseconds. */
+const LATE_MS = 1000;
 /** How much later than a look the event of an exit may come, in milliseconds. */
 const EXIT_EVENT_MS = 250;
 /** An ownerless server that did not end is tried again after this long, in milliseconds. */
@@ -294,7 +296,7 @@ export class Acts {
       return {
         stopped: stoppable.length - late.length,
         leftRunning: this.#supervised().length - stoppable.length,
-        failed: [...failed, ...(stopServers ? await this.#unreached() : [])],
+        failed: [...failed, ...(stopServers ? await this.#unreachedSoon() : [])],
       };
     } finally {
       clearTimeout(late);
@@ -341,6 +343,21 @@ export class Acts {
     } catch (error) {
       // It is told as one that was not stopped.
       this.#parts.trouble(error);
+    }
+  }
+
+  /** The time is up: a host that does not answer must not draw the quit out any further. */
+  async #unreachedSoon(): Promise<string[]> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<string[]>((resolve) => {
+      timer = setTimeout(() => resolve(['what else was to be stopped could not be asked for in time']), LATE_MS);
+    });
+    try {
+      return await Promise.race([this.#unreached(), late]);
+    } catch (error) {
+      return [error instanceof Error ? error.message : String(error)];
+    } finally {
+      clearTimeout(timer);
     }
   }
 
