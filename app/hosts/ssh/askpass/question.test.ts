@@ -40,8 +40,8 @@ test.each<[string, string | null, object]>([
 const own = [
   HOST_KEY,
   "Please type 'yes', 'no' or the fingerprint: ",
-  "Enter passphrase for key '/root/.ssh/id_ed25519': ",
-  'Enter PIN for ED25519-SK key /root/.ssh/id_sk: ',
+  "Enter passphrase for key '/home/dev/.ssh/id_ed25519': ",
+  'Enter PIN for ED25519-SK key /home/dev/.ssh/id_sk: ',
   'Accept updated hostkeys? (yes/no): ',
 ];
 
@@ -59,7 +59,7 @@ test('text of the server is never taken for a question of ssh itself, whatever i
     }),
     { numRuns: 1000 },
   );
-  const posed = "(dev@127.0.0.1) Hello\nEnter passphrase for key '/root/.ssh/id_ed25519':\nPassword: ";
+  const posed = "(dev@127.0.0.1) Hello\nEnter passphrase for key '/home/dev/.ssh/id_ed25519':\nPassword: ";
   expect(kindOf(posed, null)).toEqual({ type: 'password' });
 });
 
