@@ -73,29 +73,19 @@ async function staticChecks() {
   await check('Checking import directions', () => nodeScript(path.join(root, 'build', 'check-imports.mjs')));
 }
 
-/** The parts with real processes, the longest first. */
-async function realParts() {
-  const integration = ['integration-1', 'integration-2', 'integration-3', 'integration-4'];
+async function endToEnd() {
   let runtime;
   const ready = await check('Finding the Electron runtime', async (say) => {
     const { resolveElectron } = await import('./electron-runtime.mjs');
     runtime = await resolveElectron({ say });
   });
-  if (ready) await beside(['e2e-2', 'e2e-1', ...integration], { ELECTRON_OVERRIDE_DIST_PATH: runtime.dist });
-  else await beside(integration);
+  if (ready) await beside(['e2e-1', 'e2e-2'], { ELECTRON_OVERRIDE_DIST_PATH: runtime.dist });
 }
-
-/** As many parts as a small machine bears beside each other: they wait most of the time. */
-const AT_ONCE = 4;
 
 /** Parts beside each other; where nothing keeps them apart, they would see each other's processes. */
 async function beside(parts, env = {}) {
-  const waiting = [...parts];
-  const worker = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await part(next, env);
-  };
-  const workers = process.env[INSIDE] === undefined ? 1 : AT_ONCE;
-  await Promise.all(Array.from({ length: workers }, worker));
+  if (process.env[INSIDE] !== undefined) await Promise.all(parts.map((each) => part(each, env)));
+  else for (const each of parts) await part(each, env);
 }
 
 function summary() {
@@ -118,9 +108,11 @@ async function everything() {
   if (await check('Setting up', setUp)) {
     const { build } = await import('./build.mjs');
     await check('Building', build);
-    await staticChecks();
-    await part('unit');
-    await realParts();
+    // The checks keep one core busy, the unit tests the other.
+    await Promise.all([staticChecks(), part('unit')]);
+    await beside(['integration-1', 'integration-2', 'integration-3', 'integration-4']);
+    // On their own: windows on a software display need the machine.
+    await endToEnd();
   }
   console.error(`\nAll of it took ${seconds(performance.now() - begun)}.`);
   summary();
