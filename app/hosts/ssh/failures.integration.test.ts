@@ -191,3 +191,17 @@ test('D19 a machine that lets us in and closes at once says so, and is not hamme
   expect(new Set(why)).toEqual(new Set(['shell closed-at-once']));
   await closeAndCheck();
 });
+
+test('an ssh that was gone before it could be read has said itself why', async () => {
+  const box = await testSshd();
+  const { transport, closeAndCheck } = await testTransport(sshConfig({ box: [box] }), {
+    capture: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      throw new Error('it vanished while it was read');
+    },
+  });
+  const link = await transport.link('box');
+  await box.down();
+  await expect(link.connect()).rejects.toMatchObject({ code: 'refused' });
+  await closeAndCheck();
+});

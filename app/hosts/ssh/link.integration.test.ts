@@ -167,14 +167,19 @@ test('a dropped connection is back within a second, on the same port, and its co
 
 test('a machine that is down is tried again with growing pauses, at once when told, and never after a disconnect', async () => {
   const box = await testSshd();
-  const { transport, closeAndCheck, states } = await testTransport(sshConfig({ box: [box] }));
+  let changedAt = 0;
+  const onChange = (): void => {
+    changedAt = performance.now();
+  };
+  const { transport, closeAndCheck, states } = await testTransport(sshConfig({ box: [box] }), { onChange });
   const link = await transport.link('box');
   await link.connect();
   await box.down();
   await until('two attempts failed', () => link.state.status === 'reconnecting' && link.state.attempt === 3);
   if (link.state.status !== 'reconnecting') throw new Error('unexpected state');
   expect(link.state.why.code).toBe('refused');
-  expect(link.state.retryAt.monotonic - performance.now()).toBeGreaterThan(1500);
+  // From when it was lost: how late this line comes depends on what else the machine does.
+  expect(link.state.retryAt.monotonic - changedAt).toBeGreaterThan(1900);
   // Somebody who asks in between hears how it is, and it goes on coming back.
   expect((await failure(link.connect())).code).toBe('refused');
   expect(link.state).toMatchObject({ status: 'reconnecting', attempt: 4 });
@@ -197,7 +202,12 @@ test('D16 a host that connects at start is tried until it can be reached, and on
   const box = await testSshd();
   // Two ways to one machine: one keeps trying, the other is tried when told.
   const config = sshConfig({ start: [box], asked: [box, 'Compression yes'] });
-  const { transport, closeAndCheck } = await testTransport(config);
+  let startAt = 0;
+  const { transport, closeAndCheck } = await testTransport(config, {
+    onChange: (link) => {
+      if (link.alias === 'start') startAt = performance.now();
+    },
+  });
   const [start, asked] = await Promise.all([transport.link('start'), transport.link('asked')]);
   expect(start).not.toBe(asked);
   await box.down();
@@ -205,7 +215,7 @@ test('D16 a host that connects at start is tried until it can be reached, and on
   expect(failures.map(({ code }) => code)).toEqual(['refused', 'refused']);
   expect(start.state).toMatchObject({ status: 'reconnecting', attempt: 2, why: { code: 'refused' } });
   if (start.state.status !== 'reconnecting') throw new Error('unexpected state');
-  expect(start.state.retryAt.monotonic - performance.now()).toBeGreaterThan(300);
+  expect(start.state.retryAt.monotonic - startAt).toBeGreaterThan(900);
   expect(asked.state.status).toBe('failed');
   await box.up();
   await until('it is connected by itself', () => start.state.status === 'connected', 5000);

@@ -112,7 +112,7 @@ export class Master {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => log.push(text));
     let ref: ProcessRef | null = null;
     try {
-      ref = child.pid === undefined ? null : await capture(child.pid);
+      ref = child.pid === undefined ? null : await identified(capture, child.pid);
     } finally {
       // Without an identity nobody could end it once we are gone.
       if (ref === null) {
@@ -266,4 +266,13 @@ function removeSocket(path: string): void {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Null also where it could not be read: it is mostly gone by then, and how it ended says more. */
+async function identified(capture: MasterOptions['capture'], pid: number): Promise<ProcessRef | null> {
+  try {
+    return await capture(pid);
+  } catch {
+    return null;
+  }
 }
