@@ -33,8 +33,9 @@ export class Recovery {
   readonly #start: (wish: StartWish, by: string) => Promise<CommandResult>;
   readonly #abort: AbortSignal;
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  /** Sweeps under way, with the PID the server had. */
-  readonly #sweeps = new Map<Promise<void>, number>();
+  readonly #sweeps = new Set<Promise<void>>();
+  /** By nonce, the PID of each server that is gone: from before the roll can say so until everything of it is ended. */
+  readonly #swept = new Map<string, number>();
   /** Restarts under way, by the nonce of the one that went away: a second wish settles on the first. */
   readonly #restarts = new Map<string, Promise<CommandResult>>();
   #closed = false;
@@ -48,14 +49,30 @@ export class Recovery {
 
   /** PIDs of servers that are gone and being swept after: what they left behind is no news for anybody. */
   get sweptPids(): ReadonlySet<number> {
-    return new Set(this.#sweeps.values());
+    return new Set(this.#swept.values());
   }
 
   /** A server of ours is gone. Resolves when what follows from that is done; a restart comes later by itself. */
   async exited(nonce: string, status: ExitStatus | null): Promise<void> {
-    const { lives, audit } = this.#parts;
+    const { lives } = this.#parts;
     const known = lives.known(nonce);
-    if (lives.note(nonce, { type: 'exited', status }) !== 'sweep' || known === null) return;
+    if (known === null || this.#swept.has(nonce)) return;
+    // What it left behind is swept after from this moment; the change of its state is published at once.
+    this.#swept.set(nonce, known.ref.identity.pid);
+    try {
+      if (lives.note(nonce, { type: 'exited', status }) !== 'sweep') return;
+      const sweep = this.#account(nonce, known, status);
+      this.#sweeps.add(sweep);
+      await sweep.finally(() => this.#sweeps.delete(sweep));
+    } finally {
+      this.#swept.delete(nonce);
+    }
+    if (lives.state(nonce) === 'stopped') await this.#settle(nonce);
+    else this.#schedule(nonce);
+  }
+
+  async #account(nonce: string, known: Known, status: ExitStatus | null): Promise<void> {
+    const { lives, audit } = this.#parts;
     const why = lives.life(nonce)?.why ?? exitWords(status);
     const { pid } = known.ref.identity;
     const asked = lives.state(nonce) === 'stopped';
@@ -69,11 +86,7 @@ export class Recovery {
       subject: known.label,
       text: `${known.label}, PID ${pid}, ${how}: ${why}`,
     });
-    const sweep = this.#sweep(known).finally(() => this.#sweeps.delete(sweep));
-    this.#sweeps.set(sweep, pid);
-    await sweep;
-    if (asked) await this.#settle(nonce);
-    else this.#schedule(nonce);
+    await this.#sweep(known);
   }
 
   /** Starts one that went away again, now: its time has come, or a person asked. */
@@ -134,7 +147,7 @@ export class Recovery {
   async close(): Promise<void> {
     this.#closed = true;
     for (const nonce of [...this.#timers.keys()]) this.#cancel(nonce);
-    await Promise.allSettled([...this.#sweeps.keys()]);
+    await Promise.allSettled([...this.#sweeps]);
   }
 
   /** It is proved gone, so its record says nothing any more. */
