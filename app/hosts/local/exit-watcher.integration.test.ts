@@ -69,6 +69,29 @@ test('watching and closing, over and over, leaves no descriptor behind', async (
   expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before + 2);
 });
 
+test('waiting for an exit once the host is closed fails then, and at no later time', async (context) => {
+  const host = await testHost();
+  if (host.signalling.method !== 'pidfd') context.skip('no pidfds here');
+  const sleeper = start('sleep', ['60']);
+  const held = await host.hold(await recordOf(host, sleeper.pid));
+  await host.close();
+  const uncaught: unknown[] = [];
+  const others = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', (error) => uncaught.push(error));
+  try {
+    const before = readdirSync('/proc/self/fd').length;
+    await expect(held.exited(10)).rejects.toThrow('closed');
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(readdirSync('/proc/self/fd')).toHaveLength(before);
+  } finally {
+    process.removeAllListeners('uncaughtException');
+    for (const other of others) process.on('uncaughtException', other);
+    held.release();
+  }
+  expect(uncaught).toEqual([]);
+});
+
 let script: URL;
 beforeAll(async () => {
   script = await bundle({

@@ -25,9 +25,14 @@ export class ExitWatcher {
   /**
    * Calls back once when the process has exited, with how it ended where the kernel tells, then closes the pidfd, which from now on is the watcher's.
    * Returns the cancellation, which closes it too.
+   *
+   * @throws when it is closed, or the kernel refuses; the pidfd is closed then
    */
   watch(pidfd: Pidfd, onExit: (status: ExitStatus | null) => void): () => void {
-    if (this.#closed) throw new Error('The exit watcher is closed.');
+    if (this.#closed) {
+      pidfd.close();
+      throw new Error('The exit watcher is closed.');
+    }
     const { epoll } = this.#start();
     this.#watched.set(pidfd.fd, { pidfd, onExit });
     const error = this.#libc.epollAdd(epoll, pidfd.fd);

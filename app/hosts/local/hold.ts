@@ -68,14 +68,16 @@ export class PidfdHold implements HeldProcess {
       return true;
     }
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        cancel();
-        resolve(false);
-      }, timeoutMs);
+      let timer: NodeJS.Timeout | undefined;
+      // First of all, since it throws once the host is closed: no timer may be left that would cancel nothing.
       const cancel = this.#watcher.watch(own.pidfd, () => {
         clearTimeout(timer);
         resolve(true);
       });
+      timer = setTimeout(() => {
+        cancel();
+        resolve(false);
+      }, timeoutMs);
     });
   }
 
