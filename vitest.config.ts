@@ -77,6 +77,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
+    // The parts of the tests run beside each other and import the same modules.
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: Balanced },
     projects: [
       { extends: true, test: { name: 'unit', include: tests('.test'), exclude: tests('.integration.test') } },
