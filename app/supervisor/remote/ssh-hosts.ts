@@ -55,6 +55,8 @@ export class SshHosts implements RemoteHosts {
   #access: Promise<Access> | null = null;
   #offered: readonly Offered[] = [];
   #watched: () => boolean = () => true;
+  /** Hosts that are to be connected with the app and were seen to; null before it opens, and for a command. */
+  #wanted: ReadonlySet<Entry> | null = null;
   #closed = false;
 
   constructor(parts: SshHostsParts) {
@@ -67,9 +69,19 @@ export class SshHosts implements RemoteHosts {
     this.#offered = this.#parts.offered();
     // A command connects only to what it is about.
     if (this.#parts.mode !== 'app') return;
-    for (const { name, connect } of this.#entries.values()) {
+    this.#wanted = new Set();
+    this.#connectWanted();
+  }
+
+  /** Connects what has come to be connected with the app since the last time: one that a person took back stays so. */
+  #connectWanted(): void {
+    const before = this.#wanted;
+    if (before === null) return;
+    const wanted = [...this.#entries.values()].filter(({ connect }) => connect === 'at-start');
+    this.#wanted = new Set(wanted);
+    for (const entry of wanted) {
       // Its state tells how it went.
-      if (connect === 'at-start') void this.reach(name, { keepTrying: true }).catch(() => undefined);
+      if (!before.has(entry)) void this.reach(entry.name, { keepTrying: true }).catch(() => undefined);
     }
   }
 
@@ -100,6 +112,7 @@ export class SshHosts implements RemoteHosts {
     this.#follow();
     this.#offered = this.#parts.offered();
     this.#parts.onChange();
+    this.#connectWanted();
   }
 
   parts(): readonly HostPart[] {
