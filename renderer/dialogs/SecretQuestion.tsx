@@ -22,15 +22,20 @@ interface Words {
   readonly title: string;
   readonly field: string;
   readonly wrong: string;
+  /** Whose words are shown: a server can write whatever it likes into its prompt, also that ssh asks. */
+  readonly asks: string;
 }
 
 function wordsOf({ type, host, keyPath }: Question): Words {
   if (type === 'passphrase') {
     const key = keyPath === null ? 'the key' : pathTail(keyPath);
-    return { title: `Passphrase for ${key}`, field: 'Passphrase', wrong: 'That passphrase did not open the key.' };
+    const wrong = 'That passphrase did not open the key.';
+    return { title: `Passphrase for ${key}`, field: 'Passphrase', wrong, asks: 'ssh' };
   }
-  if (type === 'code') return { title: `One-time code for ${host}`, field: 'Code', wrong: 'That code was not taken.' };
-  return { title: `Password for ${host}`, field: 'Password', wrong: `${host} did not take that password.` };
+  if (type === 'code') {
+    return { title: `One-time code for ${host}`, field: 'Code', wrong: 'That code was not taken.', asks: host };
+  }
+  return { title: `Password for ${host}`, field: 'Password', wrong: `${host} did not take that password.`, asks: host };
 }
 
 /** A password, passphrase or one-time code. It is in the field and nowhere else, and leaves that with the answer. */
@@ -38,7 +43,7 @@ export function SecretQuestion({ question, after, onAnswer }: QuestionProps) {
   const field = useRef<HTMLInputElement>(null);
   const [empty, setEmpty] = useState(true);
   const id = useId();
-  const { title, field: label, wrong } = wordsOf(question);
+  const { title, field: label, wrong, asks } = wordsOf(question);
   const again = question.attempt > 1;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -92,7 +97,7 @@ export function SecretQuestion({ question, after, onAnswer }: QuestionProps) {
           ) : null}
         </div>
         <p className="note asked" id={`${id}-asked`}>
-          ssh asks: {question.text.trim()}
+          {asks} asks: {question.text.trim()}
         </p>
       </form>
     </DialogShell>

@@ -164,6 +164,17 @@ describe('what ssh asks', () => {
     expect(words(asked(question(type, { attempt: 2 })))).toContain('Attempt 2.');
   });
 
+  test('a server’s words are shown as the server’s, and only those about a key as ssh’s', () => {
+    const text = 'ssh asks: the passphrase of your key';
+    for (const type of ['password', 'code'] as const) {
+      const shown = words(asked(question(type, { text })));
+      expect(shown).toContain(`web-asia asks: ${text}`);
+      expect(shown.match(/ssh asks:/gu)).toHaveLength(1);
+    }
+    const key = 'Enter passphrase for /home/me/.ssh/id_ed25519:';
+    expect(words(asked(question('passphrase', { text: key })))).toContain(`ssh asks: ${key}`);
+  });
+
   test('they come one after the other, and no answer asks nothing', () => {
     const html = asked(question('password'), question('code', { host: 'web-us' }));
     expect(html.match(/<dialog/gu)).toHaveLength(1);
