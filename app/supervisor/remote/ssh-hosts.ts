@@ -70,18 +70,19 @@ export class SshHosts implements RemoteHosts {
     // A command connects only to what it is about.
     if (this.#parts.mode !== 'app') return;
     this.#wanted = new Set();
-    this.#connectWanted();
+    // One that is not there yet, when the app starts, is waited for.
+    this.#connectWanted({ keepTrying: true });
   }
 
   /** Connects what has come to be connected with the app since the last time: one that a person took back stays so. */
-  #connectWanted(): void {
+  #connectWanted(options: ConnectOptions): void {
     const before = this.#wanted;
     if (before === null) return;
     const wanted = [...this.#entries.values()].filter(({ connect }) => connect === 'at-start');
     this.#wanted = new Set(wanted);
     for (const entry of wanted) {
       // Its state tells how it went.
-      if (!before.has(entry)) void this.reach(entry.name, { keepTrying: true }).catch(() => undefined);
+      if (!before.has(entry)) void this.reach(entry.name, options).catch(() => undefined);
     }
   }
 
@@ -112,7 +113,8 @@ export class SshHosts implements RemoteHosts {
     this.#follow();
     this.#offered = this.#parts.offered();
     this.#parts.onChange();
-    this.#connectWanted();
+    // Who has just set it is told at once when it fails.
+    this.#connectWanted({});
   }
 
   parts(): readonly HostPart[] {
