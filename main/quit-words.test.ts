@@ -5,7 +5,16 @@ import { quitAsks, quitLabel, quitPlan, quitQuestion } from './quit-words.ts';
 const ours = (pid: number, over: Parameters<typeof server>[2] = {}) => server(pid, 'supervised', over);
 const kept = (pid: number) =>
   ours(pid, {
-    supervised: { recordPath: '/r', keepRunning: true, logPath: null, nonceSeen: true, state: 'ready', outdated: null },
+    supervised: {
+      recordPath: '/r',
+      keepRunning: true,
+      logPath: null,
+      nonceSeen: true,
+      state: 'ready',
+      idleMinutes: null,
+      idleStopAt: null,
+      outdated: null,
+    },
   });
 const leaving = { ...roll().settings, stopLocalServers: false };
 

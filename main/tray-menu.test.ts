@@ -508,7 +508,16 @@ describe('rules', () => {
   test('the last line says what quitting does', () => {
     const keep = (n: number, keepRunning: boolean) =>
       server(n, 'supervised', {
-        supervised: { recordPath: '/r', keepRunning, logPath: null, nonceSeen: true, state: 'ready', outdated: null },
+        supervised: {
+          recordPath: '/r',
+          keepRunning,
+          logPath: null,
+          nonceSeen: true,
+          state: 'ready',
+          idleMinutes: null,
+          idleStopAt: null,
+          outdated: null,
+        },
       });
     const last = (...servers: ReturnType<typeof server>[]) => top(roll({ servers })).at(-1);
     expect(last(keep(1, true), keep(2, true))).toBe('Quit, leaving 2 local servers running');

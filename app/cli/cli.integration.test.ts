@@ -296,6 +296,8 @@ test('explain says the state of a server of ours, and what a restart would renew
     logPath: null,
     nonceSeen: true,
     state: 'unresponsive' as const,
+    idleMinutes: null,
+    idleStopAt: null,
     outdated: 'Its start command in the configuration was changed.',
   };
   core.onExplain = async () => ({

@@ -76,6 +76,8 @@ const SUPERVISED = {
   logPath: null,
   nonceSeen: true,
   state: 'ready',
+  idleMinutes: null,
+  idleStopAt: null,
   outdated: null,
 } as const;
 

@@ -59,6 +59,7 @@ export function fakeServer(pid: number, standing: Standing, over: Partial<Server
     duplicates: 1,
     keeps: null,
     growing: null,
+    sessions: { known: true, live: 0, busy: 0 },
     supervised: null,
     reap: standing === 'leaked' ? { allowed: 'yes' } : { allowed: 'confirm', why: `It is ${standing}.` },
     stop: { allowed: 'no', why: 'Rollcall did not start it.' },
@@ -127,6 +128,7 @@ export function fakeRoll(version: number, over: Partial<Roll> = {}): Roll {
       configProblem: null,
       stopLocalServers: true,
       statePath: '/nowhere/state',
+      hooks: 0,
     },
     ...over,
   };

@@ -40,6 +40,21 @@ export const commandSchema = z.discriminatedUnion('command', [
     host: hostName.exactOptional(),
   }),
   z.strictObject({ command: z.literal('keep-running'), server: idSchema, keepRunning: z.boolean() }),
+  /** Stop it after this many minutes without a busy session or client; null: never. */
+  z.strictObject({
+    command: z.literal('set-idle'),
+    server: idSchema,
+    minutes: z.number().min(1).max(10_080).nullable(),
+  }),
+  /** It was announced to be stopped for being idle: its idle time begins anew. */
+  z.strictObject({ command: z.literal('keep-awake'), server: idSchema }),
+  /** Interrupt what a session does; it stays. */
+  z.strictObject({ command: z.literal('abort-session'), session: idSchema }),
+  /** Interrupt a session and take it as ended: its session-end hooks run. Its history is kept. */
+  z.strictObject({ command: z.literal('end-session'), session: idSchema, force: z.boolean() }),
+  /** Run the session-end hooks that have failed too often once more, or give them up. */
+  z.strictObject({ command: z.literal('retry-hooks') }),
+  z.strictObject({ command: z.literal('forget-hooks') }),
   /** Start a server that ended unasked again, now. */
   z.strictObject({ command: z.literal('start-again'), nonce: z.uuid() }),
   /** Take a server that ended unasked off the list: it is not started again, and its record goes. */

@@ -138,6 +138,11 @@ export const serverSchema = z.strictObject({
   keeps: z.strictObject({ pid: count, memoryBytes: bytes }).nullable(),
   /** Memory or children grew over the last hour; the sentence for the tag's tooltip. */
   growing: z.string().nullable(),
+  /** Its live sessions; null where they cannot be known, and then why. */
+  sessions: z.discriminatedUnion('known', [
+    z.strictObject({ known: z.literal(true), live: count, busy: count }),
+    z.strictObject({ known: z.literal(false), why: z.string() }),
+  ]),
   supervised: z
     .strictObject({
       recordPath: z.string(),
@@ -147,6 +152,10 @@ export const serverSchema = z.strictObject({
       state: lifeStateSchema,
       /** Why a restart would bring something else than what runs, in a sentence; null when it would not. */
       outdated: z.string().nullable(),
+      /** It is stopped after this many minutes without a busy session or client; null when it is not. */
+      idleMinutes: z.number().positive().nullable(),
+      /** When that is due, once it has been announced. */
+      idleStopAt: iso.nullable(),
     })
     .nullable(),
   reap: permissionSchema,
@@ -322,15 +331,54 @@ export const recordEntrySchema = z.strictObject({
 });
 export type RecordEntry = z.infer<typeof recordEntrySchema>;
 
+/**
+ * What a session does, as its tool says it.
+ *
+ *   busy      it works
+ *   waiting   it waits for a person: a permission, a question
+ *   retrying  its model failed and is asked again
+ *   error     its last turn failed
+ *   idle      it waits for the next prompt
+ *   ended     it was deleted or ended, or its server is gone; shown for a while
+ *   unknown   its tool says nothing, or something this version does not know
+ */
+export const SESSION_STATES = ['busy', 'waiting', 'retrying', 'error', 'idle', 'ended', 'unknown'] as const;
+export const sessionStateSchema = z.enum(SESSION_STATES);
+export type SessionState = z.infer<typeof sessionStateSchema>;
+
+/** One agent conversation that is carried by something that runs, or was until a while ago. */
 export const sessionSchema = z.strictObject({
+  /** Of the machine, its tool and its id: unique in the roll, and the same in the next run. */
+  key: idSchema,
+  /** As its tool calls it. */
   id: z.string(),
   host: z.string(),
-  server: idSchema,
+  /** Kind of its server, or the tool that carries it without one: `claude`. */
+  kind: z.string(),
+  /** Row of the server that carries it; null where there is none (any more). */
+  server: idSchema.nullable(),
+  /** What carries it, as rows name it: "opencode :4096", "claude, PID 4711". */
+  carrier: z.string(),
+  /** One line; empty where it has none (yet). */
   title: z.string(),
   directory: z.string().nullable(),
-  state: z.enum(['busy', 'idle', 'ended', 'unknown']),
+  state: sessionStateSchema,
+  /** What it waits for, why it is tried again, what failed, how it ended, why nothing is known; a clause. */
+  detail: z.string().nullable(),
+  /** Since when it is in this state, as far as that was seen. */
+  since: iso.nullable(),
+  startedAt: iso.nullable(),
   lastActivityAt: iso.nullable(),
+  /** Key of the session that started it. */
+  parent: idSchema.nullable(),
+  /** Command that attaches a terminal to it; null where its kind has none. */
+  attach: z.array(z.string()).nullable(),
+  /** Interrupts what it does. */
+  abort: permissionSchema,
+  /** Interrupts it and runs what is to run at its end; its history is kept. */
+  end: permissionSchema,
 });
+export type Session = z.infer<typeof sessionSchema>;
 
 export const alertSchema = z.strictObject({
   id: z.string(),
@@ -340,7 +388,16 @@ export const alertSchema = z.strictObject({
   /** Why, and what to do. */
   detail: z.string(),
   /** The button, when there is one. */
-  act: z.enum(['reap-leaked', 'show-server', 'show-records', 'start-again', 'start-guard', 'none']),
+  act: z.enum([
+    'reap-leaked',
+    'show-server',
+    'show-records',
+    'start-again',
+    'start-guard',
+    'retry-hooks',
+    'keep-awake',
+    'none',
+  ]),
   servers: z.array(idSchema),
   /** Nonce of the ended server that it is about; absent where it is about none. */
   ended: z.uuid().exactOptional(),
@@ -392,6 +449,10 @@ export const auditEntrySchema = z.strictObject({
   event: z.string(),
   host: z.string(),
   pid: count.nullable(),
+  /** Row of the process it is about; null where it is about none. */
+  server: idSchema.nullable(),
+  /** Key of the session it is about. */
+  session: idSchema.nullable(),
   subject: z.string(),
   text: z.string(),
 });
@@ -431,6 +492,8 @@ export const rollSchema = z.strictObject({
     /** What is wrong with the configuration file, with its line; null when it is fine or absent. */
     configProblem: z.string().nullable(),
     statePath: z.string(),
+    /** How many session-end hooks the configuration has. */
+    hooks: count,
   }),
 });
 export type Roll = z.infer<typeof rollSchema>;

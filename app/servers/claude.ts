@@ -105,7 +105,8 @@ export function claudeKind(name: (typeof CLAUDE_KINDS)[number]): Kind {
       return found?.kind === name ? found : null;
     },
     mark: null,
-    watchBusy: null,
+    watch: null,
+    sessionActs: null,
     // Some spin at full load and ignore SIGTERM, so the wait is short.
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 3000 },

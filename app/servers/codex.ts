@@ -75,7 +75,8 @@ export function codexKind(options: StartOptions): Kind {
     name: 'codex',
     recognise: (process) => recogniseCodex(process),
     mark: null,
-    watchBusy: null,
+    watch: null,
+    sessionActs: null,
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
       { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },

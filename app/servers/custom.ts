@@ -54,7 +54,8 @@ export function customKind(custom: CustomKind): Kind {
     name,
     recognise: (process) => recogniseCustom(custom, process),
     mark: null,
-    watchBusy: null,
+    watch: null,
+    sessionActs: null,
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
       { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },

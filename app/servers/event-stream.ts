@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { createBusyState } from './busy-state.ts';
 import { causeOf, loopbackOf, open } from './http.ts';
-import type { Busyness, BusyWatch, Endpoint } from './kind.ts';
+import type { Busyness, Endpoint, ServerWatch } from './kind.ts';
 import { createSseParser } from './sse.ts';
 
 /** Longest event that is looked at, in characters. */
@@ -47,7 +47,7 @@ export function followEvents(
   path: string,
   onChange: () => void,
   timing: StreamTiming = TIMING,
-): BusyWatch {
+): ServerWatch {
   const state = createBusyState();
   let phase: Phase = { phase: 'opening' };
   let waitMs = timing.retryMs;
@@ -181,6 +181,12 @@ export function followEvents(
             : `event stream silent for ${seconds(signAt, now)}`,
       };
     },
+    sessions: () => ({
+      why: 'its sessions are not listed yet',
+      sessions: new Map(),
+      deleted: new Set(),
+      truncated: false,
+    }),
     lastSign: () => (phase.phase === 'open' ? (phase.signAt ?? phase.openedAt) : null),
     close() {
       closed = true;

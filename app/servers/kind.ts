@@ -1,4 +1,5 @@
 import type { ProcessIdentity } from '../identity/identity.ts';
+import type { SessionState } from '../roll/schema.ts';
 
 /**
  * What a process is, by its exact argv positions and executable, never by a substring.
@@ -76,8 +77,38 @@ export type Busyness =
   | { readonly busy: false; readonly sign: string }
   | { readonly busy: 'unknown'; readonly why: string };
 
-/** A followed event stream. */
-export interface BusyWatch {
+/** What a server says of one of its sessions. */
+export interface SessionFact {
+  readonly id: string;
+  /** One line; empty where it has none. */
+  readonly title: string;
+  readonly directory: string | null;
+  /** Id of the session that started it. */
+  readonly parent: string | null;
+  /** Never `ended`: a session that was deleted is in `deleted` instead. */
+  readonly state: Exclude<SessionState, 'ended'>;
+  /** What it waits for, why it is tried again, what failed, why nothing is known; a clause. */
+  readonly detail: string | null;
+  /** By the server's clock, in milliseconds since the epoch; null where it did not say. */
+  readonly createdAt: number | null;
+  readonly updatedAt: number | null;
+  /** When an event of this very server last told of it, on our monotonic clock in milliseconds; null for never. */
+  readonly heardAt: number | null;
+}
+
+export interface SessionReading {
+  /** Null once the server has told of all its sessions; else why not, as a clause about it. */
+  readonly why: string | null;
+  /** The same object as long as nothing has changed. Also what was known before a stream broke, as `unknown`. */
+  readonly sessions: ReadonlyMap<string, SessionFact>;
+  /** Ids that were deleted while it was watched. */
+  readonly deleted: ReadonlySet<string>;
+  /** Not all are there: it has more than are kept. */
+  readonly truncated: boolean;
+}
+
+/** A followed server: its event stream, and now and then a question, all of them passive. */
+export interface ServerWatch {
   /**
    * What the events of this connection say; `unknown` until the stream is open, when it broke or is locked, and for a
    * while after a reconnect as long as a session that was busy before has not been heard of.
@@ -88,7 +119,20 @@ export interface BusyWatch {
    * Milliseconds on the monotonic clock of this thread (`performance.now()`), never to be compared with `Date.now()`.
    */
   lastSign(): number | null;
+  sessions(): SessionReading;
   close(): void;
+}
+
+/** Acts on one session of a server, and how a person joins it. */
+export interface SessionActs {
+  /**
+   * Interrupts it. Only ever asked of a verified listener, and of a session that its own events told of.
+   *
+   * @returns null when it was interrupted, else why not, as a clause
+   */
+  abort(endpoint: Endpoint, session: SessionFact, deadlineMs: number): Promise<string | null>;
+  /** Command that attaches a terminal to it. @param url the server's page on this machine */
+  attach(url: string, session: string): readonly string[];
 }
 
 /** One step of ending a server of a kind, in order; the look between steps is the ender's own. */
@@ -127,10 +171,12 @@ export interface Kind {
   /** Environment variable in which its children carry its PID; null when it marks nothing. */
   readonly mark: 'OPENCODE_PID' | 'KILO_PID' | null;
   /**
-   * Follows the server's own event stream (a passive request). `onChange` fires when the reading changes. Null
+   * Follows the server's own event stream (passive requests only). `onChange` fires when a reading changes. Null
    * when the kind has no stream. The caller closes it.
    */
-  watchBusy: ((endpoint: Endpoint, onChange: () => void) => BusyWatch) | null;
+  watch: ((endpoint: Endpoint, onChange: () => void) => ServerWatch) | null;
+  /** Null where nothing can be done with its sessions from outside. */
+  readonly sessionActs: SessionActs | null;
   readonly ending: readonly EndingStep[];
   /** Its own health endpoint, within the deadline; only passive requests. Never throws. */
   health(endpoint: Endpoint, deadlineMs: number): Promise<Health>;

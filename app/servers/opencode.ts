@@ -81,7 +81,8 @@ export function forkKind(fork: (typeof FORKS)[number], options: StartOptions): K
     name,
     recognise: (process) => recogniseFork(name, process),
     mark: fork.mark,
-    watchBusy: (endpoint, onChange) => followEvents(endpoint, '/global/event', onChange),
+    sessionActs: null,
+    watch: (endpoint, onChange) => followEvents(endpoint, '/global/event', onChange),
     ending: [
       { step: 'dispose', method: 'POST', path: '/global/dispose', deadlineMs: 5000 },
       { step: 'signal', signal: 'SIGTERM', waitMs: 3000 },

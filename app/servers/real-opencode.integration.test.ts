@@ -80,7 +80,7 @@ describe('the real opencode', () => {
     expect(await kindOf('codex', [])?.health(endpoint, 20_000)).toMatchObject({ state: 'unresponsive' });
     expect(await kindOf('t3', [])?.health(endpoint, 20_000)).toMatchObject({ state: 'unresponsive' });
 
-    const watch = kind?.watchBusy?.(endpoint, () => undefined);
+    const watch = kind?.watch?.(endpoint, () => undefined);
     await until('the stream is open', () => watch?.reading().busy === false, 30_000);
     const opened = watch?.lastSign();
     expect(opened).toBeTypeOf('number');
@@ -94,7 +94,7 @@ describe('the real opencode', () => {
     const { endpoint } = await start({ OPENCODE_SERVER_PASSWORD: 'pa:ss word' });
     const kind = kindOf('opencode', []);
     expect(await kind?.health(endpoint, 20_000)).toEqual({ state: 'locked' });
-    const watch = kind?.watchBusy?.(endpoint, () => undefined);
+    const watch = kind?.watch?.(endpoint, () => undefined);
     await until('the stream is refused', () => JSON.stringify(watch?.reading()).includes('password'), 30_000);
     watch?.close();
     const credentials = { username: 'opencode', password: 'pa:ss word' };

@@ -42,7 +42,8 @@ export function t3Kind(options: StartOptions): Kind {
     name: 't3',
     recognise: (process) => recogniseT3(process),
     mark: null,
-    watchBusy: null,
+    watch: null,
+    sessionActs: null,
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
       { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },

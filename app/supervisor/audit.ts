@@ -20,7 +20,8 @@ import {
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { remedyFor } from '../config/atomic-write.ts';
-import { type AuditEntry, identitySchema, verdictWordSchema } from '../roll/schema.ts';
+import { type AuditEntry, identitySchema, idSchema, verdictWordSchema } from '../roll/schema.ts';
+import { idOf } from './ids.ts';
 
 /**
  * Space that is given up when the disk is full, so that what fills it can still be ended and written down. Bytes: some
@@ -58,6 +59,13 @@ export const AUDIT_EVENTS = [
   'host-connected',
   'host-lost',
   'host-rebooted',
+  'session-started',
+  'session-idle',
+  'session-aborted',
+  'session-ended',
+  'hook-done',
+  'hook-failed',
+  'idle-soon',
 ] as const;
 
 export const auditLineSchema = z.object({
@@ -70,6 +78,8 @@ export const auditLineSchema = z.object({
   identity: identitySchema.nullable(),
   verdict: verdictWordSchema.nullable(),
   signal: z.string().nullable(),
+  /** Key of the session it is about; lines from before sessions were followed have none. */
+  session: idSchema.nullable().exactOptional(),
   /** What it is about, as rows name it. */
   subject: z.string(),
   /** One sentence for the timeline. */
@@ -80,7 +90,7 @@ export type AuditEvent = (typeof AUDIT_EVENTS)[number];
 
 /** Everything but the time, with the rarely used fields optional. */
 export type AuditInput = Pick<AuditLine, 'event' | 'by' | 'subject' | 'text'> &
-  Partial<Pick<AuditLine, 'host' | 'pid' | 'identity' | 'verdict' | 'signal'>>;
+  Partial<Pick<AuditLine, 'host' | 'pid' | 'identity' | 'verdict' | 'signal' | 'session'>>;
 
 /** An intent could not be written down, so the act it announces must not happen. */
 export class AuditUnwritable extends Error {
@@ -281,7 +291,17 @@ function endsTorn(descriptor: number): boolean {
 }
 
 function toEntry(line: AuditLine): AuditEntry {
-  return { at: line.at, event: line.event, host: line.host, pid: line.pid, subject: line.subject, text: line.text };
+  const { at, event, host, pid, identity, session, subject, text } = line;
+  return {
+    at,
+    event,
+    host,
+    pid,
+    server: identity === null ? null : idOf(identity),
+    session: session ?? null,
+    subject,
+    text,
+  };
 }
 
 /** A FIFO under the audit's name must not stop the reader. */

@@ -96,7 +96,15 @@ export class Fleet implements LocalCore {
       case 'stop':
       case 'restart':
       case 'keep-running':
+      case 'set-idle':
+      case 'keep-awake':
         return this.#run1(this.#withRow(command.server), command, by);
+      case 'abort-session':
+      case 'end-session':
+        return this.#run1(this.#withSession(command.session), command, by);
+      case 'retry-hooks':
+      case 'forget-hooks':
+        return this.#run1(this.#local, command, by);
       case 'start-again':
       case 'forget':
         return this.#run1(this.#withEnded(command.nonce), command, by);
@@ -165,6 +173,10 @@ export class Fleet implements LocalCore {
   #withRow(id: string): HostSupervisor {
     const row = [...this.#roll.servers, ...this.#roll.leftovers].find((each) => each.id === id);
     return this.#on(row?.host ?? LOCAL_HOST);
+  }
+
+  #withSession(key: string): HostSupervisor {
+    return this.#on(this.#roll.sessions.find((each) => each.key === key)?.host ?? LOCAL_HOST);
   }
 
   #withRecord(path: string, host: string | null): HostSupervisor {
@@ -303,6 +315,7 @@ export class Fleet implements LocalCore {
         stopLocalServers: settings.config.quit.stopLocalServers,
         configProblem: settings.problem,
         statePath: paths.stateDir,
+        hooks: 0,
       },
       faults: faultsOf({
         host: LOCAL_HOST,

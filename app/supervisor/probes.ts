@@ -3,7 +3,7 @@
  * server leaves. Health is not identity: nothing here decides what a process is.
  */
 import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
-import type { BusyWatch, Endpoint, Health, Kind } from '../servers/kind.ts';
+import type { Endpoint, Health, Kind, ServerWatch } from '../servers/kind.ts';
 import type { StreamFact } from './busyness.ts';
 
 /** Between two questions to one server, in milliseconds; sooner while it has not answered well yet. */
@@ -18,7 +18,7 @@ interface Probe {
   health: Health;
   askedAt: number;
   asking: Promise<void> | null;
-  watch: BusyWatch | null;
+  watch: ServerWatch | null;
   /** The listener it was opened to; another one at the same server needs another stream. */
   place: string;
 }
@@ -79,12 +79,12 @@ export class Probes {
         if (changed) this.#onChange();
       });
     }
-    const wanted = follow !== 'no' && kind.watchBusy !== null && probe.health.state === 'ok';
+    const wanted = follow !== 'no' && kind.watch !== null && probe.health.state === 'ok';
     if (!wanted) {
       probe.watch?.close();
       probe.watch = null;
-    } else if (probe.watch === null && kind.watchBusy !== null && (follow === 'must' || this.#streams() < STREAMS)) {
-      probe.watch = kind.watchBusy(endpoint, this.#onChange);
+    } else if (probe.watch === null && kind.watch !== null && (follow === 'must' || this.#streams() < STREAMS)) {
+      probe.watch = kind.watch(endpoint, this.#onChange);
     }
   }
 

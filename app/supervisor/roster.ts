@@ -190,6 +190,7 @@ function judgeServer(
     duplicates: 1,
     keeps: null,
     growing: memory.growth(key, memoryBytes, below.length, now),
+    sessions: { known: false, why: 'it has not been asked yet' },
     supervised:
       record === null
         ? null
@@ -201,6 +202,8 @@ function judgeServer(
             // What is known beyond this one look is filled in with the snapshot.
             state: record.record.state === 'bound' ? 'ready' : 'starting',
             outdated: null,
+            idleMinutes: record.record.idleMinutes ?? null,
+            idleStopAt: null,
           },
     reap: reapPermission(permission),
     stop: stopPermission(permission),

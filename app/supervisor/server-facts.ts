@@ -80,7 +80,7 @@ export function busyFact(input: BusyInput): Busyness {
   const { leader, health, kind } = input;
   const locked = health?.state === 'locked';
   const stream = input.probes.stream(leader.identity);
-  const hasStream = health !== null && (kind?.watchBusy ?? null) !== null;
+  const hasStream = health !== null && (kind?.watch ?? null) !== null;
   return judgeBusyness({
     main: leader,
     children: input.below.filter((child) => !isFinished(child)),

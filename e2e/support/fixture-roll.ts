@@ -39,6 +39,7 @@ export function server(pid: number, standing: Standing, over: Partial<Server> = 
     duplicates: 1,
     keeps: null,
     growing: null,
+    sessions: { known: true, live: 0, busy: 0 },
     supervised:
       standing === 'supervised'
         ? {
@@ -47,6 +48,8 @@ export function server(pid: number, standing: Standing, over: Partial<Server> = 
             logPath: null,
             nonceSeen: true,
             state: 'ready',
+            idleMinutes: null,
+            idleStopAt: null,
             outdated: null,
           }
         : null,
@@ -161,13 +164,23 @@ export function host(name: string, over: Partial<Roll['hosts'][number]> = {}): R
 
 export function session(on: Server, state: 'busy' | 'idle', n: number): Roll['sessions'][number] {
   return {
+    key: n.toString(16).padStart(16, '0'),
     id: `ses_${n}`,
     host: on.host,
+    kind: on.kind,
     server: on.id,
+    carrier: `${on.kind} :4096`,
     title: `Session ${n}`,
     directory: null,
     state,
+    detail: null,
+    since: AT,
+    startedAt: AT,
     lastActivityAt: AT,
+    parent: null,
+    attach: null,
+    abort: { allowed: 'confirm', why: 'What it does is interrupted.' },
+    end: { allowed: 'confirm', why: 'Its history is kept.' },
   };
 }
 
@@ -198,6 +211,7 @@ export function roll(over: Partial<Roll> = {}): Roll {
       configProblem: null,
       stopLocalServers: true,
       statePath: '/state',
+      hooks: 0,
     },
     ...over,
   };

@@ -145,6 +145,7 @@ function server(brief: Brief): Server {
     duplicates: 1,
     keeps: null,
     growing: null,
+    sessions: { known: true, live: 0, busy: 0 },
     supervised:
       brief.standing === 'supervised'
         ? {
@@ -153,6 +154,8 @@ function server(brief: Brief): Server {
             logPath: `${HOME}/.local/state/rollcall/logs/${brief.pid}.log`,
             nonceSeen: true,
             state: 'ready',
+            idleMinutes: null,
+            idleStopAt: null,
             outdated: null,
           }
         : null,
@@ -501,6 +504,8 @@ function timeline(): AuditEntry[] {
     event,
     host: hostName,
     pid,
+    server: null,
+    session: null,
     subject,
     text,
   });
@@ -588,6 +593,7 @@ export function exampleRoll(): Roll {
       configProblem: null,
       stopLocalServers: true,
       statePath: `${HOME}/.local/state/rollcall`,
+      hooks: 0,
     },
   };
 }
