@@ -4,13 +4,17 @@
  * checked by the roll's own schema.
  */
 import { z } from 'zod';
-import { idSchema, type Roll, rollSchema, type Server, serverSchema } from './schema.ts';
+import { idSchema, type Roll, rollSchema, serverSchema, sessionSchema } from './schema.ts';
 import { share } from './share.ts';
 
 /** The roll that a change starts from. A restarted app counts from one again, so the time belongs to it. */
 const stampSchema = rollSchema.pick({ version: true, takenAt: true });
 
-const { servers: _servers, ...otherParts } = rollSchema.shape;
+const { servers: _servers, sessions: _sessions, ...otherParts } = rollSchema.shape;
+
+/** A long list: the ids of all its items in order, and those items that are new or differ. */
+const listChange = <T extends z.ZodType>(item: T) =>
+  z.strictObject({ ids: z.array(idSchema), changed: z.array(item) }).nullable();
 
 export const rollChangeSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('whole'), roll: rollSchema }),
@@ -20,26 +24,51 @@ export const rollChangeSchema = z.discriminatedUnion('type', [
     to: stampSchema,
     /** Every part that differs, whole; a part that is absent is as before. */
     parts: z.strictObject(otherParts).partial(),
-    /** Null when no server differs and none moved. */
-    servers: z
-      .strictObject({
-        /** All servers of the new roll, in its order. */
-        ids: z.array(idSchema),
-        /** Those that are new or differ. */
-        changed: z.array(serverSchema),
-      })
-      .nullable(),
+    /** Null when none differs and none moved. */
+    servers: listChange(serverSchema),
+    sessions: listChange(sessionSchema),
   }),
 ]);
 export type RollChange = z.infer<typeof rollChangeSchema>;
 type Parts = Extract<RollChange, { type: 'parts' }>;
 
-function serversChange(before: readonly Server[], next: readonly Server[]): Parts['servers'] {
-  const known = new Set(before);
-  const changed = next.filter((server) => !known.has(server));
-  const moved = next.length !== before.length || next.some((server, index) => server.id !== before[index]?.id);
-  return changed.length === 0 && !moved ? null : { ids: next.map((server) => server.id), changed };
+interface ListChange<T> {
+  readonly ids: string[];
+  readonly changed: T[];
 }
+
+function changeOf<T>(
+  before: readonly T[],
+  next: readonly T[],
+  idOf: (item: T) => string,
+): ListChange<T> | null {
+  if (before === next) return null;
+  const known = new Set(before);
+  const changed = next.filter((item) => !known.has(item));
+  const moved =
+    next.length !== before.length ||
+    next.some((item, index) => {
+      const other = before[index];
+      return other === undefined || idOf(item) !== idOf(other);
+    });
+  return changed.length === 0 && !moved ? null : { ids: next.map(idOf), changed };
+}
+
+/** The list after a change, with the objects of what did not change; null when it starts from another list. */
+function applied<T extends object>(before: readonly T[], change: ListChange<T>, idOf: (item: T) => string): T[] | null {
+  const known = new Map(before.map((item) => [idOf(item), item]));
+  for (const item of change.changed) known.set(idOf(item), share(known.get(idOf(item)) ?? null, item));
+  const list: T[] = [];
+  for (const id of change.ids) {
+    const item = known.get(id);
+    if (item === undefined) return null;
+    list.push(item);
+  }
+  return list;
+}
+
+const serverId = ({ id }: { readonly id: string }): string => id;
+const sessionKey = ({ key }: { readonly key: string }): string => key;
 
 /** Makes the changes for one window: remembers what it was sent last. */
 export class RollSender {
@@ -56,7 +85,7 @@ export class RollSender {
     const roll = share(before, next);
     this.#sent = roll;
     if (before === null) return { type: 'whole', roll };
-    const { servers, ...others } = roll;
+    const { servers, sessions, ...others } = roll;
     const parts = Object.fromEntries(
       Object.entries(others).filter(([name, part]) => part !== before[name as keyof Roll]),
     ) as Parts['parts'];
@@ -65,7 +94,8 @@ export class RollSender {
       base: { version: before.version, takenAt: before.takenAt },
       to: { version: roll.version, takenAt: roll.takenAt },
       parts,
-      servers: servers === before.servers ? null : serversChange(before.servers, servers),
+      servers: changeOf(before.servers, servers, serverId),
+      sessions: changeOf(before.sessions, sessions, sessionKey),
     };
   }
 }
@@ -86,15 +116,14 @@ export function applyChange(before: Roll | null, change: RollChange): Roll | nul
   const given = Object.entries(change.parts).filter(([, part]) => part !== undefined);
   Object.assign(next, share<object>(before, Object.fromEntries(given)));
   if (change.servers !== null) {
-    const known = new Map(before.servers.map((server) => [server.id, server]));
-    for (const server of change.servers.changed) known.set(server.id, share(known.get(server.id) ?? null, server));
-    const servers: Server[] = [];
-    for (const id of change.servers.ids) {
-      const server = known.get(id);
-      if (server === undefined) return null;
-      servers.push(server);
-    }
+    const servers = applied(before.servers, change.servers, serverId);
+    if (servers === null) return null;
     next.servers = servers;
+  }
+  if (change.sessions !== null) {
+    const sessions = applied(before.sessions, change.sessions, sessionKey);
+    if (sessions === null) return null;
+    next.sessions = sessions;
   }
   return next;
 }

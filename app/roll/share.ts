@@ -9,8 +9,9 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** What an item is known by: its `key` where it has one (a session's `id` is unique in its tool only), else its `id`. */
 function idOf(value: unknown): unknown {
-  return isObject(value) ? value['id'] : undefined;
+  return isObject(value) ? (value['key'] ?? value['id']) : undefined;
 }
 
 /** What an item is compared with: the one of its id, which mostly still stands in its place. */
@@ -65,7 +66,7 @@ function shareUnknown(before: unknown, next: unknown): unknown {
 
 /**
  * `next` with every part that equals its counterpart in `before` replaced by that very object. Items of arrays are
- * matched by their `id` where they have one, else by place. Both are plain JSON data; neither is changed.
+ * matched by their `key` or `id` where they have one, else by place. Both are plain JSON data; neither is changed.
  */
 export function share<T>(before: T | null, next: T): T {
   // The result has the shape of `next`: every value in it is `next`'s own or one that equals it.
