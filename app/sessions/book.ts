@@ -1,0 +1,374 @@
+/**
+ * The sessions of one host: which are alive, on what, in which state and since when; and which have ended, and why. It is
+ * told what servers say and which servers are gone, keeps the ledger of it, and asks and signals nothing itself.
+ */
+import { randomUUID } from 'node:crypto';
+import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
+import type { Session } from '../roll/schema.ts';
+import type { SessionFact } from '../servers/kind.ts';
+import { type Carrier, carrierOf, isAliveOn, isWorking, sessionKey, type Telling, type Told } from './carrier.ts';
+import type { Causes } from './endings.ts';
+import type { Ending, Life } from './life.ts';
+import { endedRow, liveRow } from './rows.ts';
+
+/** An ended session is shown for this long, in milliseconds, and no more of them than this. */
+const SHOW_ENDED_MS = 3600 * 1000;
+const SHOW_ENDED = 200;
+/** What was interrupted still moves a little: only activity this much later is a new life, in milliseconds. */
+const SETTLE_MS = 3000;
+
+/** Where lives are written down. */
+export interface LifeLedger {
+  /** Lives that have not ended, by key, of every host. */
+  open(): ReadonlyMap<string, Life>;
+  begin(lives: readonly Life[]): void;
+  carry(lives: readonly Life[]): void;
+  /** @returns those that had not ended before */
+  end(endings: readonly { readonly life: Life; readonly ending: Ending }[]): readonly Life[];
+  recentlyEnded(): readonly { readonly life: Life; readonly ending: Ending }[];
+}
+
+/** What happened to a session, for the timeline. */
+export type SessionEvent =
+  | { readonly type: 'started' | 'idle'; readonly session: Session; readonly life: Life }
+  | { readonly type: 'ended'; readonly life: Life; readonly ending: Ending };
+
+export interface View {
+  readonly hostId: string;
+  /** Null where it is not known. */
+  readonly bootId: string | null;
+  readonly tellings: readonly Telling[];
+}
+
+interface Entry {
+  readonly key: string;
+  life: Life | null;
+  carrier: Carrier | null;
+  fact: SessionFact;
+  row: Session;
+  /** Milliseconds since the epoch; null where its beginning was not seen. */
+  since: number | null;
+}
+
+interface EndedEntry {
+  readonly row: Session;
+  readonly ending: Ending;
+  readonly at: number;
+}
+
+export interface BookParts {
+  /** Name of the host in the roll. */
+  readonly host: string;
+  /** Null where nothing is written: a command that only reads. */
+  readonly ledger: LifeLedger | null;
+  readonly causes: Causes;
+  readonly onEvent: (event: SessionEvent) => void;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+export class SessionBook {
+  readonly #parts: BookParts;
+  readonly #now: () => number;
+  readonly #entries = new Map<string, Entry>();
+  readonly #ended = new Map<string, EndedEntry>();
+  /** Keys of facts: what did not change is not hashed again. */
+  readonly #keys = new WeakMap<SessionFact, string>();
+  #view: View | null = null;
+  #rows: readonly Session[] = [];
+  #counts: ReadonlyMap<string, { readonly live: number; readonly busy: number }> = new Map();
+
+  constructor(parts: BookParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? Date.now;
+  }
+
+  /** Live ones first come as they are; ended ones at the end. The same array as long as nothing changed. */
+  get rows(): readonly Session[] {
+    return this.#rows;
+  }
+
+  /** How many sessions a server carries, by its row. */
+  countOf(row: string): { readonly live: number; readonly busy: number } {
+    return this.#counts.get(row) ?? { live: 0, busy: 0 };
+  }
+
+  /** Live sessions on a server, by its row. */
+  on(row: string): Session[] {
+    return this.#rows.filter((session) => session.server === row && session.state !== 'ended');
+  }
+
+  /** The session as its carrier last told of it; null for one that is not alive. */
+  told(key: string): Told | null {
+    const entry = this.#entries.get(key);
+    return entry === undefined || entry.carrier === null ? null : { carrier: entry.carrier, fact: entry.fact };
+  }
+
+  /**
+   * Takes in what every carrier tells now.
+   *
+   * @returns carriers of live sessions that are not among them any more: gone, or only not recognised. `gone` says so.
+   */
+  observe(view: View): ProcessIdentity[] {
+    if (this.#view === null) this.#takeUp(view);
+    this.#view = view;
+    const told = this.#gather(view);
+    const ends: { entry: Entry; ending: Ending }[] = [];
+    for (const entry of this.#entries.values()) {
+      if (!told.has(entry.key)) this.#unheard(entry, view, ends);
+    }
+    const begun: Life[] = [];
+    const carried: Life[] = [];
+    for (const [key, each] of told) this.#hear(key, each, begun, carried);
+    if (begun.length > 0) this.#parts.ledger?.begin(begun);
+    if (carried.length > 0) this.#parts.ledger?.carry(carried);
+    this.#end(ends);
+    this.#rebuild();
+    return this.#missing(view);
+  }
+
+  /** A server or process is provably gone: every session it carried has ended. */
+  gone(carrier: ProcessIdentity): void {
+    const key = identityKey(carrier);
+    const cause = this.#parts.causes.of(carrier, this.#view?.bootId ?? null);
+    const ends = [...this.#entries.values()]
+      .filter(({ life }) => life !== null && isOn(life, key))
+      .map((entry) => ({ entry, ending: this.#ending(cause) }));
+    this.#end(ends);
+    if (ends.length > 0) this.#rebuild();
+  }
+
+  /** A person ended it. @returns false when it is not alive */
+  ended(key: string): boolean {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    this.#end([{ entry, ending: this.#ending({ reason: 'ended', text: 'it was ended by a person' }) }]);
+    this.#rebuild();
+    return true;
+  }
+
+  #ending({ reason, text }: Omit<Ending, 'at'>): Ending {
+    return { at: new Date(this.#now()).toISOString(), reason, text };
+  }
+
+  /** What the ledger knows of this machine: lives that were open when its last writer went, and what ended a while ago. */
+  #takeUp({ hostId }: View): void {
+    const { ledger, host } = this.#parts;
+    for (const [key, life] of ledger?.open() ?? []) {
+      if (life.carrier.identity?.hostId !== hostId) continue;
+      const fact = factOfLife(life);
+      this.#entries.set(key, {
+        key,
+        life,
+        carrier: null,
+        fact,
+        row: liveRow({ key, host, life, fact, carrier: null, since: null, parent: null }),
+        since: null,
+      });
+    }
+    for (const { life, ending } of ledger?.recentlyEnded() ?? []) {
+      if (life.carrier.identity?.hostId === hostId && !this.#entries.has(life.key)) this.#keepEnded(life, ending, null);
+    }
+  }
+
+  /** What is alive, by key, each with the carrier it is on. */
+  #gather({ hostId, tellings }: View): Map<string, Told> {
+    const all = new Map<string, Told[]>();
+    for (const { carrier, reading } of tellings) {
+      for (const fact of reading?.sessions.values() ?? []) {
+        const key = this.#keyOf(hostId, carrier, fact);
+        const each = { carrier, fact };
+        if (!this.#isAlive(key, each)) continue;
+        const others = all.get(key);
+        if (others === undefined) all.set(key, [each]);
+        else others.push(each);
+      }
+    }
+    const chosen = new Map<string, Told>();
+    for (const [key, told] of all) {
+      const was = this.#entries.get(key)?.life?.carrier.identity ?? null;
+      const best = carrierOf(told, was === null ? null : identityKey(was));
+      if (best !== null) chosen.set(key, best);
+    }
+    return chosen;
+  }
+
+  #keyOf(hostId: string, { kind }: Carrier, fact: SessionFact): string {
+    const known = this.#keys.get(fact);
+    if (known !== undefined) return known;
+    const key = sessionKey(hostId, kind, fact.id);
+    this.#keys.set(fact, key);
+    return key;
+  }
+
+  #isAlive(key: string, told: Told): boolean {
+    const entry = this.#entries.get(key);
+    const on = entry?.life?.carrier.identity ?? null;
+    if (on !== null && identityKey(on) === identityKey(told.carrier.identity)) return true;
+    if (!isAliveOn(told)) return false;
+    if (entry !== undefined) return true;
+    const ended = this.#ended.get(key);
+    if (ended === undefined || (ended.ending.reason !== 'ended' && ended.ending.reason !== 'deleted')) return true;
+    // Ended by a person: the next prompt begins a new life, the last breath of the old one does not.
+    return (told.fact.updatedAt ?? 0) > ended.at + SETTLE_MS;
+  }
+
+  /** A live session of which no carrier tells now. */
+  #unheard(entry: Entry, { tellings }: View, ends: { entry: Entry; ending: Ending }[]): void {
+    const was = entry.life?.carrier.identity ?? null;
+    if (was === null) {
+      // Its carrier was never proved to be one: nothing ends, it is only not there any more.
+      this.#entries.delete(entry.key);
+      return;
+    }
+    const key = identityKey(was);
+    const telling = tellings.find(({ carrier }) => identityKey(carrier.identity) === key);
+    // Without its carrier it is seen to when that is proved gone.
+    if (telling === undefined) return;
+    const { carrier, reading, why } = telling;
+    if (reading?.deleted.has(entry.fact.id) === true) {
+      ends.push({ entry, ending: this.#ending({ reason: 'deleted', text: 'it was deleted' }) });
+      return;
+    }
+    const detail = reading === null ? why : (reading.why ?? 'its server does not list it now');
+    if (entry.carrier === carrier && entry.fact.state === 'unknown' && entry.fact.detail === detail) return;
+    this.#tell(entry, carrier, { ...entry.fact, state: 'unknown', detail });
+  }
+
+  #hear(key: string, { carrier, fact }: Told, begun: Life[], carried: Life[]): void {
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      this.#tell(known, carrier, fact);
+      const { life } = known;
+      if (life !== null && isNews(life, carrier, fact)) {
+        known.life = { ...life, title: fact.title, directory: fact.directory, carrier: carrierOfLife(carrier) };
+        carried.push(known.life);
+      }
+      return;
+    }
+    this.#ended.delete(key);
+    const life: Life | null = carrier.proved ? this.#newLife(key, carrier, fact) : null;
+    const since = fact.state === 'idle' ? fact.updatedAt : fact.heardAt === null ? null : this.#now();
+    const entry: Entry = { key, life, carrier, fact, row: this.#row({ key, life, carrier, fact, since }), since };
+    this.#entries.set(key, entry);
+    if (life === null) return;
+    begun.push(life);
+    this.#parts.onEvent({ type: 'started', session: entry.row, life });
+  }
+
+  #newLife(key: string, carrier: Carrier, fact: SessionFact): Life {
+    return {
+      life: randomUUID(),
+      key,
+      id: fact.id,
+      kind: carrier.kind,
+      host: this.#parts.host,
+      directory: fact.directory,
+      title: fact.title,
+      carrier: carrierOfLife(carrier),
+      openedAt: new Date(this.#now()).toISOString(),
+    };
+  }
+
+  #tell(entry: Entry, carrier: Carrier, fact: SessionFact): void {
+    if (entry.carrier === carrier && entry.fact === fact) return;
+    const before = entry.fact.state;
+    const first = entry.carrier === null;
+    if (before !== fact.state) entry.since = first && fact.state === 'idle' ? fact.updatedAt : this.#now();
+    else if (first && fact.state === 'idle') entry.since = fact.updatedAt;
+    entry.carrier = carrier;
+    entry.fact = fact;
+    entry.row = this.#row(entry, entry.row);
+    if (isWorking(before) && fact.state === 'idle' && entry.life !== null) {
+      this.#parts.onEvent({ type: 'idle', session: entry.row, life: entry.life });
+    }
+  }
+
+  #row(entry: Omit<Entry, 'row'>, before: Session | null = null): Session {
+    const { fact, carrier } = entry;
+    const hostId = this.#view?.hostId ?? '';
+    const parent = fact.parent === null || carrier === null ? null : sessionKey(hostId, carrier.kind, fact.parent);
+    const row = liveRow({ ...entry, host: this.#parts.host, parent });
+    return before !== null && sameRow(before, row) ? before : row;
+  }
+
+  #end(ends: readonly { readonly entry: Entry; readonly ending: Ending }[]): void {
+    const lives = ends.flatMap(({ entry, ending }) => (entry.life === null ? [] : [{ life: entry.life, ending }]));
+    if (lives.length > 0) this.#parts.ledger?.end(lives);
+    for (const { entry, ending } of ends) {
+      this.#entries.delete(entry.key);
+      if (entry.life === null) continue;
+      this.#keepEnded(entry.life, ending, entry.row);
+      this.#parts.onEvent({ type: 'ended', life: entry.life, ending });
+    }
+  }
+
+  #keepEnded(life: Life, ending: Ending, last: Session | null): void {
+    const at = Date.parse(ending.at);
+    this.#ended.delete(life.key);
+    this.#ended.set(life.key, { row: endedRow({ ...life, host: this.#parts.host }, ending, last), ending, at });
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > SHOW_ENDED && oldest !== undefined) this.#ended.delete(oldest);
+  }
+
+  #missing({ tellings }: View): ProcessIdentity[] {
+    const present = new Set(tellings.map(({ carrier }) => identityKey(carrier.identity)));
+    const missing = new Map<string, ProcessIdentity>();
+    for (const { life } of this.#entries.values()) {
+      const identity = life?.carrier.identity ?? null;
+      if (identity !== null && !present.has(identityKey(identity))) missing.set(identityKey(identity), identity);
+    }
+    return [...missing.values()];
+  }
+
+  #rebuild(): void {
+    const now = this.#now();
+    for (const [key, { at }] of this.#ended) if (now - at > SHOW_ENDED_MS) this.#ended.delete(key);
+    const rows = [
+      ...[...this.#entries.values()].map(({ row }) => row),
+      ...[...this.#ended.values()].map(({ row }) => row).reverse(),
+    ];
+    if (rows.length === this.#rows.length && rows.every((row, index) => row === this.#rows[index])) return;
+    this.#rows = rows;
+    const counts = new Map<string, { live: number; busy: number }>();
+    for (const { server, state } of rows) {
+      if (server === null || state === 'ended') continue;
+      const { live, busy } = counts.get(server) ?? { live: 0, busy: 0 };
+      counts.set(server, { live: live + 1, busy: busy + (isWorking(state) ? 1 : 0) });
+    }
+    this.#counts = counts;
+  }
+}
+
+function isOn({ carrier: { identity } }: Life, key: string): boolean {
+  return identity !== null && identityKey(identity) === key;
+}
+
+function carrierOfLife({ label, identity }: Carrier): Life['carrier'] {
+  return { label, identity };
+}
+
+function isNews(life: Life, carrier: Carrier, fact: SessionFact): boolean {
+  const { identity } = life.carrier;
+  const moved = identity === null || identityKey(identity) !== identityKey(carrier.identity);
+  return moved || life.title !== fact.title || life.directory !== fact.directory;
+}
+
+/** What is known of a life that was open when its last writer went. */
+function factOfLife({ id, title, directory, openedAt }: Life): SessionFact {
+  return {
+    id,
+    title,
+    directory,
+    parent: null,
+    state: 'unknown',
+    detail: 'its server has not told of it yet',
+    createdAt: Date.parse(openedAt),
+    updatedAt: null,
+    heardAt: null,
+  };
+}
+
+function sameRow(a: Session, b: Session): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

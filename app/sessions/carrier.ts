@@ -1,0 +1,83 @@
+/** On which server a session is alive. Pure. */
+import { createHash } from 'node:crypto';
+import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
+import type { SessionFact, SessionReading } from '../servers/kind.ts';
+
+/** The clock of a file or a server may be this much behind the kernel's idea of a start, in milliseconds. */
+const SLACK_MS = 2000;
+
+/** A running server, or a process that carries a session of its own. The same object as long as nothing of it changes. */
+export interface Carrier {
+  readonly identity: ProcessIdentity;
+  /** Kind of the server, or the tool: with a session's id it names the session. */
+  readonly kind: string;
+  /** Its row; null for a process that is no server. */
+  readonly row: string | null;
+  /** As rows name it: "opencode :4096". */
+  readonly label: string;
+  readonly directory: string | null;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** Its identity is proved, not only likely: what it carries has a life that ends, and hooks that run then. */
+  readonly proved: boolean;
+  /** It can be asked to interrupt a session. */
+  readonly acts: boolean;
+  /** Why it cannot, as a sentence. */
+  readonly noActs: string;
+  /** Command that attaches a terminal; null where there is none. */
+  readonly attach: (session: string) => readonly string[] | null;
+}
+
+/** What a carrier tells of its sessions. */
+export interface Telling {
+  readonly carrier: Carrier;
+  /** Null while nothing is known of them. */
+  readonly reading: SessionReading | null;
+  /** Why not, as a clause about the carrier. */
+  readonly why: string;
+}
+
+/** One session as one carrier tells of it. */
+export interface Told {
+  readonly carrier: Carrier;
+  readonly fact: SessionFact;
+}
+
+/** Key of a session: its machine, its tool and its id, hashed to 16 hex digits. Sessions are unique within their tool's store. */
+export function sessionKey(hostId: string, kind: string, id: string): string {
+  return createHash('sha256').update(`${hostId}\0${kind}\0${id}`).digest('hex').slice(0, 16);
+}
+
+/**
+ * Whether a server carries a session, rather than only having its history at hand: it told of it, or the session was
+ * worked on since the server runs. All servers of one home list the same stored sessions.
+ */
+export function isAliveOn({ carrier, fact }: Told): boolean {
+  if (fact.heardAt !== null) return true;
+  const touchedAt = fact.updatedAt ?? fact.createdAt;
+  return touchedAt !== null && touchedAt >= carrier.startedAt - SLACK_MS;
+}
+
+const WORKING: ReadonlySet<SessionFact['state']> = new Set(['busy', 'waiting', 'retrying']);
+
+export function isWorking(state: string): boolean {
+  return (WORKING as ReadonlySet<string>).has(state);
+}
+
+/**
+ * Which of the servers that tell of a session carries it: the one that runs it; else the one that last told of it; else the
+ * one it was on; else one that was started in its folder; else the oldest, which has had it for longest.
+ *
+ * @param was key of the identity it was on; null for none
+ * @returns null when there is none
+ */
+export function carrierOf(told: readonly Told[], was: string | null): Told | null {
+  if (told.length <= 1) return told[0] ?? null;
+  const working = told.filter(({ fact }) => fact.heardAt !== null && isWorking(fact.state));
+  const heard = (working.length > 0 ? working : told).filter(({ fact }) => fact.heardAt !== null);
+  if (heard.length > 0) return heard.reduce((a, b) => ((b.fact.heardAt ?? 0) > (a.fact.heardAt ?? 0) ? b : a));
+  const before = told.find(({ carrier }) => identityKey(carrier.identity) === was);
+  if (before !== undefined) return before;
+  const inFolder = told.filter(({ carrier, fact }) => fact.directory !== null && carrier.directory === fact.directory);
+  return (inFolder.length > 0 ? inFolder : told).reduce((a, b) => (b.carrier.startedAt < a.carrier.startedAt ? b : a));
+}
