@@ -18,6 +18,10 @@ export interface Paths {
   readonly setAsideDir: string;
   /** Owners seen while they lived, so that a restart still knows who they were. */
   readonly seenFile: string;
+  /** Which sessions live, how they ended, and which hooks are still due (app/sessions/ledger.ts). */
+  readonly sessionsFile: string;
+  /** What session-end hooks are given and what came of them; a file is there only while its hook is due. */
+  readonly hooksDir: string;
   /** The kernel's lock on this file is the writer's lock of the state folder. */
   readonly writerLock: string;
   readonly runtimeDir: string;
@@ -84,6 +88,8 @@ export function resolvePaths(input: PathInput): Paths {
     onceDir: path.join(stateDir, 'once'),
     setAsideDir: path.join(stateDir, 'set-aside'),
     seenFile: path.join(stateDir, 'seen.json'),
+    sessionsFile: path.join(stateDir, 'sessions.jsonl'),
+    hooksDir: path.join(stateDir, 'hooks'),
     writerLock: path.join(stateDir, 'writer.lock'),
     runtimeDir,
     controlSocket,

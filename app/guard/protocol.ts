@@ -11,7 +11,7 @@ import { processRefSchema, recordSchema } from '../records/schema.ts';
 import type { Afterwards } from '../supervisor/guard-port.ts';
 
 /** Raised when a message changes so that an older other side would misread it. */
-export const GUARD_PROTOCOL = 2;
+export const GUARD_PROTOCOL = 3;
 /** Longest message to the guard, in bytes: the state of more than a thousand servers. */
 export const MESSAGE_LIMIT = 4_000_000;
 /** Longest message to the app, in bytes. */
@@ -41,6 +41,8 @@ const pathsSchema = z.strictObject({
   onceDir: text,
   setAsideDir: text,
   seenFile: text,
+  sessionsFile: text,
+  hooksDir: text,
   writerLock: text,
   runtimeDir: text,
   controlSocket: text,
