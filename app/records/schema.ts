@@ -31,8 +31,8 @@ export const recordSchema = z.looseObject({
   /** Port asked for; null when the server chose. */
   port: z.int().nullable(),
   keepRunning: z.boolean(),
-  /** It is stopped after this many minutes without a busy session or client; never when absent. */
-  idleMinutes: z.number().positive().exactOptional(),
+  /** It is stopped after this many minutes without a busy session or client; null: never; absent: as the settings say. */
+  idleMinutes: z.number().positive().nullable().exactOptional(),
   /** It is stopped when this process goes away. */
   owner: z.strictObject({ label: z.string(), ref: processRefSchema }).nullable(),
   /** The direct child: the server or its outermost wrapper. */

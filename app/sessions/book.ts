@@ -16,6 +16,8 @@ const SHOW_ENDED_MS = 3600 * 1000;
 const SHOW_ENDED = 200;
 /** What was interrupted still moves a little: only activity this much later is a new life, in milliseconds. */
 const SETTLE_MS = 3000;
+/** Work that took less is no event of the timeline, in milliseconds. */
+const WORTH_TELLING_MS = 1000;
 
 /** Where lives are written down. */
 export interface LifeLedger {
@@ -23,14 +25,13 @@ export interface LifeLedger {
   open(): ReadonlyMap<string, Life>;
   begin(lives: readonly Life[]): void;
   carry(lives: readonly Life[]): void;
-  /** @returns those that had not ended before */
-  end(endings: readonly { readonly life: Life; readonly ending: Ending }[]): readonly Life[];
+  end(endings: readonly { readonly life: Life; readonly ending: Ending }[]): void;
   recentlyEnded(): readonly { readonly life: Life; readonly ending: Ending }[];
 }
 
 /** What happened to a session, for the timeline. */
 export type SessionEvent =
-  | { readonly type: 'started' | 'idle'; readonly session: Session; readonly life: Life }
+  | { readonly type: 'started' | 'idle'; readonly life: Life }
   | { readonly type: 'ended'; readonly life: Life; readonly ending: Ending };
 
 export interface View {
@@ -62,7 +63,8 @@ export interface BookParts {
   /** Null where nothing is written: a command that only reads. */
   readonly ledger: LifeLedger | null;
   readonly causes: Causes;
-  readonly onEvent: (event: SessionEvent) => void;
+  /** Everything that one call has brought about. */
+  readonly onEvents: (events: readonly SessionEvent[]) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
@@ -74,6 +76,7 @@ export class SessionBook {
   readonly #ended = new Map<string, EndedEntry>();
   /** Keys of facts: what did not change is not hashed again. */
   readonly #keys = new WeakMap<SessionFact, string>();
+  #events: SessionEvent[] = [];
   #view: View | null = null;
   #rows: readonly Session[] = [];
   #counts: ReadonlyMap<string, { readonly live: number; readonly busy: number }> = new Map();
@@ -123,7 +126,7 @@ export class SessionBook {
     if (begun.length > 0) this.#parts.ledger?.begin(begun);
     if (carried.length > 0) this.#parts.ledger?.carry(carried);
     this.#end(ends);
-    this.#rebuild();
+    this.#conclude();
     return this.#missing(view);
   }
 
@@ -135,7 +138,7 @@ export class SessionBook {
       .filter(({ life }) => life !== null && isOn(life, key))
       .map((entry) => ({ entry, ending: this.#ending(cause) }));
     this.#end(ends);
-    if (ends.length > 0) this.#rebuild();
+    if (ends.length > 0) this.#conclude();
   }
 
   /** A person ended it. @returns false when it is not alive */
@@ -143,7 +146,7 @@ export class SessionBook {
     const entry = this.#entries.get(key);
     if (entry === undefined) return false;
     this.#end([{ entry, ending: this.#ending({ reason: 'ended', text: 'it was ended by a person' }) }]);
-    this.#rebuild();
+    this.#conclude();
     return true;
   }
 
@@ -253,7 +256,7 @@ export class SessionBook {
     this.#entries.set(key, entry);
     if (life === null) return;
     begun.push(life);
-    this.#parts.onEvent({ type: 'started', session: entry.row, life });
+    this.#events.push({ type: 'started', life });
   }
 
   #newLife(key: string, carrier: Carrier, fact: SessionFact): Life {
@@ -273,15 +276,14 @@ export class SessionBook {
   #tell(entry: Entry, carrier: Carrier, fact: SessionFact): void {
     if (entry.carrier === carrier && entry.fact === fact) return;
     const before = entry.fact.state;
+    const worked = isWorking(before) && entry.since !== null && this.#now() - entry.since >= WORTH_TELLING_MS;
     const first = entry.carrier === null;
     if (before !== fact.state) entry.since = first && fact.state === 'idle' ? fact.updatedAt : this.#now();
     else if (first && fact.state === 'idle') entry.since = fact.updatedAt;
     entry.carrier = carrier;
     entry.fact = fact;
     entry.row = this.#row(entry, entry.row);
-    if (isWorking(before) && fact.state === 'idle' && entry.life !== null) {
-      this.#parts.onEvent({ type: 'idle', session: entry.row, life: entry.life });
-    }
+    if (worked && fact.state === 'idle' && entry.life !== null) this.#events.push({ type: 'idle', life: entry.life });
   }
 
   #row(entry: Omit<Entry, 'row'>, before: Session | null = null): Session {
@@ -299,7 +301,7 @@ export class SessionBook {
       this.#entries.delete(entry.key);
       if (entry.life === null) continue;
       this.#keepEnded(entry.life, ending, entry.row);
-      this.#parts.onEvent({ type: 'ended', life: entry.life, ending });
+      this.#events.push({ type: 'ended', life: entry.life, ending });
     }
   }
 
@@ -319,6 +321,12 @@ export class SessionBook {
       if (identity !== null && !present.has(identityKey(identity))) missing.set(identityKey(identity), identity);
     }
     return [...missing.values()];
+  }
+
+  /** Shows and tells what has changed. */
+  #conclude(): void {
+    this.#rebuild();
+    if (this.#events.length > 0) this.#parts.onEvents(this.#events.splice(0));
   }
 
   #rebuild(): void {

@@ -6,6 +6,7 @@ import type { ProgramFinder } from '../servers/kind.ts';
 import type { Audit } from './audit.ts';
 import { ActFailed } from './failure.ts';
 import type { GuardPort } from './guard-port.ts';
+import type { HostSessions } from './host-sessions.ts';
 import type { Lives } from './lives.ts';
 import type { Observatory, Sight } from './observatory.ts';
 import type { JudgedServer } from './roster.ts';
@@ -30,6 +31,7 @@ export interface ActParts {
   readonly tasks: Tasks;
   /** The one state machine's view of every server of ours. */
   readonly lives: Lives;
+  readonly sessions: HostSessions;
   /** Something that nobody awaited went wrong. */
   readonly trouble: (error: unknown) => void;
   /** Who acts where no person asked. */

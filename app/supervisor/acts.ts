@@ -15,9 +15,10 @@ import { settleMissing } from './missing-records.ts';
 import type { Sight } from './observatory.ts';
 import { type Consent, type ReapDependencies, reap, summary } from './reaper.ts';
 import { bindCutOffStarts } from './reconcile.ts';
-import { clearRecord, setKeepRunning } from './record-acts.ts';
+import { clearRecord, setIdle, setKeepRunning } from './record-acts.ts';
 import { Recovery } from './recovery.ts';
 import type { JudgedServer } from './roster.ts';
+import { abortSession, endSession } from './session-acts.ts';
 import { Starts } from './start-acts.ts';
 import { supervisedOf } from './supervised.ts';
 import { leakedTargets, serverTarget, type Target, targetById } from './targets.ts';
@@ -127,6 +128,12 @@ export class Acts {
         return clearRecord(command.path, command.sha256, by, this.#parts);
       case 'keep-running':
         return setKeepRunning(command.server, command.keepRunning, this.#parts);
+      case 'set-idle':
+        return setIdle(command.server, command.minutes, this.#parts);
+      case 'abort-session':
+        return abortSession(command.session, by, this.#parts);
+      case 'end-session':
+        return endSession(command.session, command.force, by, this.#parts);
       case 'start-guard':
         return this.#startGuard();
       case 'dismiss':
@@ -146,10 +153,11 @@ export class Acts {
   }
 
   #dependencies(): ReapDependencies {
-    const { host, store, audit, tasks, lives, observatory, uid, freshSight } = this.#parts;
+    const { host, store, audit, tasks, lives, sessions, observatory, uid, freshSight } = this.#parts;
     return {
       host,
       lives,
+      sessions,
       store,
       audit,
       tasks,
@@ -317,7 +325,13 @@ export class Acts {
     const unreached = await this.#unreached();
     if (targets.length === 0) return { stopped: 0, leftRunning, failed: unreached };
     const budgetMs = Math.max(0, until - performance.now()) * QUIT_SHARE;
-    const consent = { by: this.#parts.self, confirmed: true, force: true, budgetMs };
+    const consent = {
+      by: this.#parts.self,
+      confirmed: true,
+      force: true,
+      quitting: this.#parts.self === 'app',
+      budgetMs,
+    };
     const results = await reap(targets, consent, this.#dependencies(), 'stop');
     return {
       stopped: results.filter(({ outcome }) => outcome === 'gone').length,

@@ -8,6 +8,7 @@ export type AsideWork =
   | 'judging'
   | 'looking'
   | 'memory'
+  | 'sessions'
   | 'showing';
 
 export class Asides {

@@ -7,6 +7,8 @@ import type { RecordStore } from '../records/store.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { RecordEntry, Roll } from '../roll/schema.ts';
 import type { ProgramFinder } from '../servers/kind.ts';
+import type { LifeLedger } from '../sessions/book.ts';
+
 import { Acts } from './acts.ts';
 import { Asides } from './asides.ts';
 import type { Audit } from './audit.ts';
@@ -15,6 +17,7 @@ import { explain } from './explain.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
 import { faultsOf } from './faults.ts';
 import type { GuardPort } from './guard-port.ts';
+import { HostSessions } from './host-sessions.ts';
 import { Lives } from './lives.ts';
 import type { Mode } from './local-core.ts';
 import { refOf } from './members.ts';
@@ -35,6 +38,8 @@ const SETTLE_MS = 8000;
 const SETTLE_EVERY_MS = 500;
 /** Readings that change together make one new roll. */
 const GATHER_MS = 50;
+/** The same for what servers tell of their sessions alone, which may be much. */
+const GATHER_SESSIONS_MS = 250;
 /** Servers not seen for this long are forgotten. */
 const FORGET_MS = 24 * 3600 * 1000;
 /** Looks are this many times rarer while nobody watches. */
@@ -65,6 +70,8 @@ export interface SupervisorParts {
   readonly self: 'app' | 'guard';
   readonly guard: GuardPort | null;
   readonly handed: readonly ServerRecord[];
+  /** Where lives of sessions are written down, and what runs at their end; null where nothing is written. */
+  readonly keeping: LifeLedger | null;
   /** Between two looks, in seconds, while somebody watches. */
   readonly lookEverySeconds: () => number;
   /** False while there is no way to the host: no look is tried then. */
@@ -79,6 +86,7 @@ export class HostSupervisor {
   readonly #watches: Watches;
   readonly #lives: Lives;
   readonly #outdated: Outdated;
+  readonly #sessions: HostSessions;
   readonly #asides = new Asides(() => this.#publish());
   readonly #acts: Acts;
   readonly #news: News;
@@ -95,6 +103,7 @@ export class HostSupervisor {
   #next: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #gather: NodeJS.Timeout | null = null;
+  #gatherSession: NodeJS.Timeout | null = null;
   #watched: () => boolean = () => true;
   #closing = false;
   #closed = false;
@@ -119,7 +128,9 @@ export class HostSupervisor {
       writer: parts.writer,
       followAll: this.#follows,
       onReading: () => this.#gatherReadings(),
+      onSessions: () => this.#gatherSessions(),
     });
+    this.#sessions = new HostSessions(parts);
     this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
     this.#lives = new Lives(
       host.name,
@@ -142,6 +153,7 @@ export class HostSupervisor {
       uid,
       tasks: this.#tasks,
       lives: this.#lives,
+      sessions: this.#sessions,
       trouble: (error) => this.#asides.failed('recovery', error),
       pending: this.#pending,
       observatory: this.#observatory,
@@ -254,6 +266,7 @@ export class HostSupervisor {
     if (this.#closed) return;
     this.#sight = sight;
     const missing = this.#lives.observe(sight);
+    this.#observeSessions(sight);
     this.#publish();
     if (!this.#follows) return;
     this.#parts.guard?.feed(this.supervised());
@@ -318,10 +331,30 @@ export class HostSupervisor {
 
   #onExit(ref: ProcessRef, status: ExitStatus | null): void {
     if (this.#closing) return;
+    this.#sessions.exited(ref.identity, status);
     const nonce = this.#lives.nonceOf(ref.identity);
     if (nonce === null) this.#news.wrapperExited(ref.identity, status, this.#sight?.servers ?? [], this.#lives);
     else this.#asides.run('recovery', this.#acts.exited(nonce, status));
     this.#asides.run('looking', this.refresh());
+  }
+
+  #gatherSessions(): void {
+    if (this.#gatherSession !== null || this.#closed) return;
+    this.#gatherSession = setTimeout(() => {
+      this.#gatherSession = null;
+      const sight = this.#sight;
+      if (sight === null || this.#closed) return;
+      this.#observeSessions(sight);
+      this.#publish();
+    }, GATHER_SESSIONS_MS);
+  }
+
+  /** What has ended is published when whoever is missing has been asked after. */
+  #observeSessions(sight: Sight): void {
+    const observing = this.#sessions.observe(sight, this.#observatory.tellings(sight)).then((changed) => {
+      if (changed) this.#publish();
+    });
+    this.#asides.run('sessions', observing);
   }
 
   async #onSettings(): Promise<void> {
@@ -357,6 +390,8 @@ export class HostSupervisor {
       trouble: this.#trouble,
       machine: this.#machine,
       judged: this.#sight ?? { servers: [], leftovers: [] },
+      sessions: this.#sessions.rows,
+      withSessions: (row) => this.#sessions.withSessions(row),
       ended: this.#lives.ended(),
       // The exit of one that is thought to run may just not have been seen to yet.
       swept: new Set([...this.#acts.sweptPids, ...this.#lives.running().map(({ ref }) => ref.identity.pid)]),
@@ -433,6 +468,7 @@ export class HostSupervisor {
     this.#closed = true;
     this.#unfollow();
     if (this.#gather !== null) clearTimeout(this.#gather);
+    if (this.#gatherSession !== null) clearTimeout(this.#gatherSession);
     this.#watches.close();
     this.#observatory.close();
     await this.#looking?.catch(() => undefined);

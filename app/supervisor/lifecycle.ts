@@ -90,7 +90,7 @@ export function exitWords(status: ExitStatus | null): string {
 }
 
 /** Only what is known to be a crash is one: an unknown end may have been somebody's wish. */
-function isCrash(status: ExitStatus | null): boolean {
+export function isCrash(status: ExitStatus | null): boolean {
   if (status === null) return false;
   return status.signal === null ? status.code !== 0 : !MEANT.has(status.signal);
 }

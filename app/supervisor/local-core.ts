@@ -14,6 +14,7 @@ import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import { LocalRecords } from '../records/store.ts';
 import { localFinder } from '../servers/programs.ts';
+import type { LifeLedger } from '../sessions/book.ts';
 import { AuditFile } from './audit.ts';
 import type { LocalCore } from './core.ts';
 import { ActFailed } from './failure.ts';
@@ -103,6 +104,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   const guard = options.guard ?? null;
   const localObserver = await host.observer();
   const writer = writerOf(host);
+  const keeping: LifeLedger | null = null;
   const fleet = new Fleet({
     settings,
     audit,
@@ -128,6 +130,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
           self,
           guard,
           handed: options.handed ?? [],
+          keeping,
           lookEverySeconds: () => settings.config.look.intervalSeconds,
           reachable: () => true,
         },
@@ -147,6 +150,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
             writer,
             guard,
             asksFrom: options.asksFrom ?? null,
+            keeping,
             onChange,
           }),
   });

@@ -8,10 +8,12 @@ import type { RecordFile } from '../records/files.ts';
 import { type JudgedRecords, judgeRecords, refOfRecord } from '../records/judge.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { CustomKind, Kind } from '../servers/kind.ts';
+import type { Telling } from '../sessions/carrier.ts';
 import { findLeftovers, holdersOf } from './leftovers.ts';
 import type { Memory } from './memory.ts';
 import { type Probed, Probes } from './probes.ts';
 import { buildRoster, type JudgedServer } from './roster.ts';
+import { SessionTellings } from './session-tellings.ts';
 import type { Judged } from './targets.ts';
 
 export interface ObservatoryOptions {
@@ -30,6 +32,8 @@ export interface ObservatoryOptions {
   readonly followAll: boolean;
   /** A health or busy reading has changed since the last judgement. */
   readonly onReading: () => void;
+  /** Only what is known of sessions has. */
+  readonly onSessions: () => void;
 }
 
 export interface Sight extends Judged {
@@ -43,12 +47,13 @@ export interface Sight extends Judged {
 export class Observatory {
   readonly #options: ObservatoryOptions;
   readonly #probes: Probes;
+  readonly #tellings = new SessionTellings();
   /** PIDs that must be in every look although no kind recognises them. */
   #include: readonly number[] = [];
 
   constructor(options: ObservatoryOptions) {
     this.#options = options;
-    this.#probes = new Probes(options.onReading);
+    this.#probes = new Probes(options.onReading, options.onSessions);
   }
 
   /** A look with everything that is always wanted, and the given PIDs with their trees. */
@@ -109,6 +114,11 @@ export class Observatory {
     const inServers = new Set(servers.flatMap(({ row }) => row.processes.map(({ pid }) => pid)));
     const leftovers = findLeftovers(look, host.name, await holdersOf(look, host), inServers, uid);
     return { look, lookedAt, records, files, servers, leftovers };
+  }
+
+  /** What the servers of a sight tell of their sessions now. */
+  tellings({ servers }: Sight): Telling[] {
+    return this.#tellings.of(servers, this.#probes);
   }
 
   /** A standing hangs on the stream of a server without an owner; of others it only tells what they do. */

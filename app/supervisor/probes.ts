@@ -3,7 +3,7 @@
  * server leaves. Health is not identity: nothing here decides what a process is.
  */
 import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
-import type { Endpoint, Health, Kind, ServerWatch } from '../servers/kind.ts';
+import type { Endpoint, Health, Kind, ServerWatch, SessionReading } from '../servers/kind.ts';
 import type { StreamFact } from './busyness.ts';
 
 /** Between two questions to one server, in milliseconds; sooner while it has not answered well yet. */
@@ -12,13 +12,15 @@ const HEALTH_RETRY_MS = 2000;
 /** A healthy opencode answers within 30 ms (measured); this long means that it does not respond. */
 export const HEALTH_DEADLINE_MS = 2000;
 /** Streams followed at once for servers whose standing does not hang on them. */
-const STREAMS = 64;
+const STREAMS = 256;
 
 interface Probe {
   health: Health;
   askedAt: number;
   asking: Promise<void> | null;
   watch: ServerWatch | null;
+  /** What the stream last said of busyness, so that news of sessions alone is told apart. */
+  told: string;
   /** The listener it was opened to; another one at the same server needs another stream. */
   place: string;
 }
@@ -34,10 +36,15 @@ export interface Probed {
 export class Probes {
   readonly #probes = new Map<string, Probe>();
   readonly #onChange: () => void;
+  readonly #onSessions: () => void;
 
-  /** @param onChange a health or a busy reading has changed */
-  constructor(onChange: () => void) {
+  /**
+   * @param onChange a health or a busy reading has changed
+   * @param onSessions only what is known of sessions has
+   */
+  constructor(onChange: () => void, onSessions: () => void) {
     this.#onChange = onChange;
+    this.#onSessions = onSessions;
   }
 
   /** Drops what is gone, asks what is due, follows what is to be followed. Does not wait. */
@@ -62,6 +69,7 @@ export class Probes {
         askedAt: Number.NEGATIVE_INFINITY,
         asking: null,
         watch: null,
+        told: '',
         place,
       };
       this.#probes.set(key, probe);
@@ -84,7 +92,20 @@ export class Probes {
       probe.watch?.close();
       probe.watch = null;
     } else if (probe.watch === null && kind.watch !== null && (follow === 'must' || this.#streams() < STREAMS)) {
-      probe.watch = kind.watch(endpoint, this.#onChange);
+      const watched = probe;
+      probe.watch = kind.watch(endpoint, () => this.#onWatch(watched));
+    }
+  }
+
+  #onWatch(probe: Probe): void {
+    const reading = probe.watch?.reading() ?? null;
+    // The words of an idle reading count seconds: they are no news.
+    const told =
+      reading === null ? '' : reading.busy === true ? reading.sign : reading.busy === false ? 'idle' : reading.why;
+    if (told === probe.told) this.#onSessions();
+    else {
+      probe.told = told;
+      this.#onChange();
     }
   }
 
@@ -101,6 +122,11 @@ export class Probes {
   stream(identity: ProcessIdentity): StreamFact | null {
     const watch = this.#probes.get(identityKey(identity))?.watch ?? null;
     return watch === null ? null : { reading: watch.reading(), lastSign: watch.lastSign() };
+  }
+
+  /** What its server tells of its sessions; null while it is not followed. */
+  sessions(identity: ProcessIdentity): SessionReading | null {
+    return this.#probes.get(identityKey(identity))?.watch?.sessions() ?? null;
   }
 
   /** Resolves when every question that is under way has been answered. */

@@ -6,6 +6,7 @@ import { formatBytes, plural } from '../roll/words.ts';
 import type { Audit } from './audit.ts';
 import { type EndResult, type EndTarget, endTree } from './ender.ts';
 import { failureOf } from './failure.ts';
+import { causeOfAct, type HostSessions } from './host-sessions.ts';
 import type { Lives } from './lives.ts';
 import { refOf } from './members.ts';
 import { consentMissing, permissionOf, type Target } from './targets.ts';
@@ -22,6 +23,7 @@ export interface ReapDependencies {
   readonly audit: Audit;
   readonly tasks: Tasks;
   readonly lives: Lives;
+  readonly sessions: Pick<HostSessions, 'ending' | 'ended'>;
   readonly look: (include: readonly number[]) => Promise<Look>;
   /** The row as a look of this moment judges it: null when no such row is there any more. */
   readonly judgeAgain: (id: string) => Promise<Target | null>;
@@ -37,6 +39,8 @@ export interface Consent {
   readonly budgetMs?: number;
   readonly confirmed: boolean;
   readonly force: boolean;
+  /** It ends with Rollcall itself. */
+  readonly quitting?: boolean;
 }
 
 /** Ends what may be ended; one result per target, refusals and failures included. */
@@ -53,9 +57,12 @@ export async function reap(
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, target] = next;
+      const server = target.type === 'server' ? target.server : null;
+      if (server !== null) deps.sessions.ending(server, causeOfAct(act, consent, server.row));
       const result = await endOne(target, consent, deps, (phase) => task.row(index, phase), act).catch(
         (error: unknown) => failedResult(target, error, consent, deps, act),
       );
+      if (server !== null) deps.sessions.ended(server, result.outcome === 'gone');
       task.row(index, result.outcome, result.outcome);
       results[index] = result;
     }

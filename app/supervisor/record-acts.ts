@@ -1,7 +1,9 @@
 /** Acts on records. None of them signals anything. */
+
+import type { ServerRecord } from '../records/schema.ts';
 import { RecordChanged } from '../records/store.ts';
 import type { CommandResult } from '../roll/commands.ts';
-import type { RecordEntry } from '../roll/schema.ts';
+import type { RecordEntry, Server } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
 import { type ActParts, serverById } from './act-parts.ts';
 import { ActFailed, done } from './failure.ts';
@@ -52,6 +54,22 @@ export async function clearRecord(path: string, sha256: string, by: string, part
 
 /** Writes down whether a server stays when Rollcall quits. */
 export async function setKeepRunning(id: string, keepRunning: boolean, parts: ActParts): Promise<CommandResult> {
+  const row = await rewrite(id, { keepRunning }, parts);
+  return done(`${rowName(row)} ${keepRunning ? 'stays' : 'stops'} when Rollcall quits.`);
+}
+
+/** Writes down after how many minutes without a busy session or a client a server is stopped; null: never. */
+export async function setIdle(id: string, minutes: number | null, parts: ActParts): Promise<CommandResult> {
+  const row = await rewrite(id, { idleMinutes: minutes }, parts);
+  const when = minutes === null ? 'is not stopped for being idle' : `stops when it has been idle for ${minutes} min`;
+  return done(`${rowName(row)} ${when}.`);
+}
+
+async function rewrite(
+  id: string,
+  change: Partial<Pick<ServerRecord, 'keepRunning' | 'idleMinutes'>>,
+  parts: ActParts,
+): Promise<Server> {
   const { row, record } = serverById(await parts.freshSight(), id, undefined);
   // Read anew: what a stop has just removed must not come back by this.
   const current = record === null ? null : ((await parts.store.read(record.path))?.record ?? null);
@@ -62,7 +80,7 @@ export async function setKeepRunning(id: string, keepRunning: boolean, parts: Ac
       'Only its own tool decides how long it runs.',
     );
   }
-  await parts.store.write({ ...current, keepRunning });
+  await parts.store.write({ ...current, ...change });
   await parts.freshSight();
-  return done(`${rowName(row)} ${keepRunning ? 'stays' : 'stops'} when Rollcall quits.`);
+  return row;
 }

@@ -11,6 +11,7 @@ import type {
   RecordEntry,
   Roll,
   Server,
+  Session,
   Task,
 } from '../roll/schema.ts';
 import { plural } from '../roll/words.ts';
@@ -19,6 +20,7 @@ import type { Judged } from './targets.ts';
 
 /** What is known of one host, as it goes into the roll. */
 export interface HostPart extends Pick<Roll, 'servers' | 'leftovers' | 'ended' | 'records' | 'tasks'> {
+  readonly sessions: readonly Session[];
   readonly host: HostEntry;
   /** What keeps Rollcall from its work there. */
   readonly faults: readonly Alert[];
@@ -34,6 +36,8 @@ export interface PartInput {
   readonly trouble: string | null;
   readonly machine: MachineLine | null;
   readonly judged: Judged;
+  readonly sessions: readonly Session[];
+  readonly withSessions: (row: Server) => Server;
   readonly ended: readonly Ended[];
   /** PIDs of servers whose remains are being ended: those are no leftovers that anybody has to see to. */
   readonly swept: ReadonlySet<number>;
@@ -81,7 +85,7 @@ function withLife({ row, record }: Judged['servers'][number], lifeOf: PartInput[
 
 /** What one supervisor knows of its host. */
 export function partOf(input: PartInput): HostPart {
-  const servers = input.judged.servers.map((server) => withLife(server, input.lifeOf));
+  const servers = input.judged.servers.map((server) => input.withSessions(withLife(server, input.lifeOf)));
   const leftovers = input.judged.leftovers.map(({ row }) => row).filter(({ ofPid }) => !input.swept.has(ofPid));
   // The record of a server that went away stands for its entry there; it is no finding of its own.
   const settled = new Set(input.ended.map(({ nonce }) => nonce));
@@ -90,6 +94,7 @@ export function partOf(input: PartInput): HostPart {
     host: hostEntry(input),
     servers,
     leftovers,
+    sessions: input.sessions,
     ended: [...input.ended],
     records,
     tasks: [...input.tasks],
@@ -132,7 +137,7 @@ export function rollOf(input: RollInput): Roll {
     leftovers,
     ended,
     records,
-    sessions: [],
+    sessions: parts.flatMap((part) => part.sessions),
     alerts: alertsOf({ servers, leftovers, ended, records, hosts, faults }),
     tasks: parts.flatMap((part) => part.tasks),
     timeline: [...input.timeline],

@@ -2,7 +2,7 @@
 import { LOCAL_HOST } from '../../config/schema.ts';
 import type { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { LinkState } from '../../hosts/ssh/link-state.ts';
-import type { HostEntry, Leftover, Permission, Server, SshEntry } from '../../roll/schema.ts';
+import type { HostEntry, Leftover, Permission, Server, Session, SshEntry } from '../../roll/schema.ts';
 import type { HostPart } from '../snapshot.ts';
 
 /** Failures that say that a machine will never do. */
@@ -108,7 +108,17 @@ export function hostPartOf(facts: HostFacts): HostPart {
   const host = hostEntryOf(facts);
   const { part } = facts;
   if (part === null) {
-    return { host, servers: [], leftovers: [], ended: [], records: [], tasks: [], faults: [], takenAt: null };
+    return {
+      host,
+      servers: [],
+      leftovers: [],
+      sessions: [],
+      ended: [],
+      records: [],
+      tasks: [],
+      faults: [],
+      takenAt: null,
+    };
   }
   // A look that failed for want of a connection is told by the host's state, not as a fault of its own.
   if (host.state === 'connected') return { ...part, host };
@@ -120,6 +130,7 @@ export function hostPartOf(facts: HostFacts): HostPart {
     faults,
     servers: part.servers.map(outOfReach(name)),
     leftovers: part.leftovers.map(untouchable(name)),
+    sessions: part.sessions.map(notHeard(name)),
   };
 }
 
@@ -134,6 +145,22 @@ function noConnection(name: string): Permission {
 function outOfReach(name: string): (server: Server) => Server {
   const no = noConnection(name);
   return (server) => ({ ...server, url: null, reap: no, stop: no, restart: no });
+}
+
+/** What it does now cannot be known; that it ended stays true. */
+function notHeard(name: string): (session: Session) => Session {
+  const no = noConnection(name);
+  return (session) =>
+    session.state === 'ended'
+      ? session
+      : {
+          ...session,
+          state: 'unknown',
+          detail: `there is no connection to ${name}; it was ${session.state} when it was last seen`,
+          attach: null,
+          abort: no,
+          end: no,
+        };
 }
 
 function untouchable(name: string): (leftover: Leftover) => Leftover {

@@ -13,6 +13,7 @@ import { SteadyHost } from '../../hosts/ssh/steady-host.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import { plural } from '../../roll/words.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
+import type { LifeLedger } from '../../sessions/book.ts';
 import { type Audit, auditOf } from '../audit.ts';
 import { HostSupervisor } from '../host-supervisor.ts';
 import type { Mode } from '../local-core.ts';
@@ -32,6 +33,8 @@ export interface MachineParts {
   /** Where this program stands, so that a remote that is this very machine is told. */
   readonly localObserver: Observer;
   readonly watched: () => boolean;
+  /** Where lives of sessions are written down; null where nothing is written. */
+  readonly keeping: LifeLedger | null;
   /** The contact was made, whoever asked for it. */
   readonly onContact: (machine: Machine) => void;
   readonly onChange: () => void;
@@ -192,7 +195,7 @@ export class Machine {
   async #supervise(made: SshHostParts, before: Contact | null): Promise<HostSupervisor> {
     const { store, logsDir, contact } = made;
     const host = new SteadyHost(made.host);
-    const { settings, mode, audit, writer, onChange } = this.#parts;
+    const { settings, mode, audit, writer, keeping, onChange } = this.#parts;
     const old = this.#supervisor;
     if (old !== null && before !== null) {
       const ours = old.part.servers.filter(({ supervised }) => supervised !== null).length;
@@ -230,6 +233,7 @@ export class Machine {
         self: 'app',
         guard: null,
         handed: [],
+        keeping,
         lookEverySeconds: () => Math.max(SHORTEST_INTERVAL_S, settings.config.look.intervalSeconds),
         reachable: () => this.link.state.status === 'connected',
       },

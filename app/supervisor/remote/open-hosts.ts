@@ -10,6 +10,7 @@ import { hostsOnDisk } from '../../hosts/ssh/offered-files.ts';
 import { Transport } from '../../hosts/ssh/transport.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { Offered } from '../../roll/schema.ts';
+import type { LifeLedger } from '../../sessions/book.ts';
 import type { Audit } from '../audit.ts';
 import type { GuardPort } from '../guard-port.ts';
 import type { Mode } from '../local-core.ts';
@@ -34,6 +35,8 @@ export interface OpenHosts {
   readonly guard: GuardPort | null;
   /** Folder of the bundles where a person can be asked, else null: then what ssh would ask fails. */
   readonly asksFrom: string | null;
+  /** Where lives of sessions are written down; null where nothing is written. */
+  readonly keeping: LifeLedger | null;
   readonly onChange: () => void;
 }
 

@@ -1,0 +1,199 @@
+/**
+ * The sessions of one host as its supervisor keeps them: fed with every sight and with what only the streams tell, and told
+ * which servers are gone, so that none of their sessions is left without an end.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { ExitStatus, Host } from '../hosts/host.ts';
+import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
+import type { Server, Session, Task } from '../roll/schema.ts';
+import { rowName } from '../roll/words.ts';
+import { type LifeLedger, SessionBook, type SessionEvent } from '../sessions/book.ts';
+import type { Telling, Told } from '../sessions/carrier.ts';
+import { type Cause, Causes } from '../sessions/endings.ts';
+import type { Life } from '../sessions/life.ts';
+import type { Audit } from './audit.ts';
+import { exitWords, isCrash } from './lifecycle.ts';
+import type { Sight } from './observatory.ts';
+import type { JudgedServer } from './roster.ts';
+
+/** More events of one kind at once are told in one line. */
+const MOST_LINES = 20;
+const MANY = { started: 'are alive', idle: 'are idle', ended: 'have ended' } as const;
+
+export interface HostSessionsParts {
+  readonly host: Host;
+  readonly audit: Audit;
+  readonly self: 'app' | 'guard';
+  /** Null where nothing is written: a command that only reads. */
+  readonly keeping: LifeLedger | null;
+}
+
+export class HostSessions {
+  readonly #parts: HostSessionsParts;
+  readonly #causes = new Causes();
+  readonly #book: SessionBook;
+  readonly #shown = new WeakMap<Server, Server>();
+  #byRow: ReadonlyMap<string, Telling> = new Map();
+  /** Carriers that are being asked after: their key, so that each is asked once at a time. */
+  readonly #asked = new Set<string>();
+
+  constructor(parts: HostSessionsParts) {
+    this.#parts = parts;
+    this.#book = new SessionBook({
+      host: parts.host.name,
+      ledger: parts.keeping,
+      causes: this.#causes,
+      onEvents: (events) => this.#tell(events),
+    });
+  }
+
+  get rows(): readonly Session[] {
+    return this.#book.rows;
+  }
+
+  told(key: string): Told | null {
+    return this.#book.told(key);
+  }
+
+  /** Live sessions on a server, by its row. */
+  on(row: string): Session[] {
+    return this.#book.on(row);
+  }
+
+  /**
+   * Takes in what is told. Resolves when carriers that are not seen any more have been asked after.
+   *
+   * @returns whether that changed anything
+   */
+  async observe({ look }: Sight, tellings: readonly Telling[]): Promise<boolean> {
+    const { hostId, bootId } = look.observer;
+    this.#byRow = new Map(tellings.flatMap((each) => (each.carrier.row === null ? [] : [[each.carrier.row, each]])));
+    const missing = this.#book.observe({ hostId, bootId, tellings });
+    const gone = await Promise.all(missing.map((identity) => this.#isGone(identity)));
+    let changed = false;
+    for (const [index, identity] of missing.entries()) {
+      if (gone[index] !== true) continue;
+      this.#book.gone(identity);
+      changed = true;
+    }
+    return changed;
+  }
+
+  /** One that is only not recognised any more is alive, and so are its sessions. */
+  async #isGone(identity: ProcessIdentity): Promise<boolean> {
+    const key = identityKey(identity);
+    if (this.#asked.has(key)) return false;
+    this.#asked.add(key);
+    try {
+      const { verdict } = await this.#parts.host.verify({ identity, evidence: { executable: null, argvHash: null } });
+      return verdict === 'gone' || verdict === 'zombie' || verdict === 'reused' || verdict === 'thread';
+    } finally {
+      this.#asked.delete(key);
+    }
+  }
+
+  /** Somebody is about to end a server. What ends its sessions is said before anything is signalled. */
+  ending(server: JudgedServer, cause: Cause): void {
+    for (const { leader } of [server, ...server.surplus]) this.#causes.note(leader.identity, cause);
+  }
+
+  /** It is over: the server is gone and so are its sessions, or the ending did not come about. */
+  ended(server: JudgedServer, gone: boolean): void {
+    for (const { leader } of [server, ...server.surplus]) {
+      if (gone) this.#book.gone(leader.identity);
+      else this.#causes.withdraw(leader.identity);
+    }
+  }
+
+  /** A process has exited: if it carried sessions, they have ended. */
+  exited(identity: ProcessIdentity, status: ExitStatus | null): void {
+    const cause: Cause =
+      status !== null && isCrash(status)
+        ? { reason: 'server-crashed', text: `its server ended unexpectedly: ${exitWords(status)}` }
+        : { reason: 'server-gone', text: `its server is gone: ${exitWords(status)}` };
+    this.#causes.note(identity, cause);
+    this.#book.gone(identity);
+  }
+
+  /** A person ended it. @returns false when it is not alive (any more) */
+  endedByPerson(key: string): boolean {
+    return this.#book.ended(key);
+  }
+
+  /** The row with what is known of its sessions; the same object for the same row as long as that does not change. */
+  withSessions(row: Server): Server {
+    const telling = this.#byRow.get(row.id);
+    if (telling === undefined) return row;
+    const { reading, why } = telling;
+    const known = reading !== null && reading.why === null;
+    const sessions: Server['sessions'] = known
+      ? { known: true, ...this.#book.countOf(row.id) }
+      : { known: false, why: reading?.why ?? why };
+    const before = this.#shown.get(row);
+    if (before !== undefined && isDeepStrictEqual(before.sessions, sessions)) return before;
+    const shown = { ...row, sessions };
+    this.#shown.set(row, shown);
+    return shown;
+  }
+
+  /** Each is a line of the timeline; of very many at once there is one, since every line waits for the disk. */
+  #tell(events: readonly SessionEvent[]): void {
+    const { audit, self, host } = this.#parts;
+    for (const type of ['started', 'idle', 'ended'] as const) {
+      const some = events.filter((event) => event.type === type);
+      const [first] = some;
+      if (first === undefined) continue;
+      if (some.length <= MOST_LINES) for (const event of some) this.#line(event);
+      else {
+        const text = `${some.length} sessions on ${host.name} ${MANY[type]}, ${nameOf(first.life)} among them`;
+        audit.note({ event: `session-${type}`, by: self, host: host.name, subject: 'sessions', text });
+      }
+    }
+  }
+
+  #line(event: SessionEvent): void {
+    const { audit, self, host } = this.#parts;
+    const { life } = event;
+    const { label, identity } = life.carrier;
+    const name = nameOf(life);
+    const text = textOf(event, name, label);
+    audit.note({
+      event: `session-${event.type}`,
+      by: self,
+      host: host.name,
+      pid: identity?.pid ?? null,
+      identity,
+      session: life.key,
+      subject: name,
+      text,
+    });
+  }
+}
+
+function textOf(event: SessionEvent, name: string, carrier: string): string {
+  switch (event.type) {
+    case 'started':
+      return `${name} is alive on ${carrier}`;
+    case 'idle':
+      return `${name} on ${carrier} is idle`;
+    case 'ended':
+      return `${name} ended: ${event.ending.text}`;
+  }
+}
+
+function nameOf({ title, id }: Life): string {
+  return title === '' ? `session ${id}` : `session “${title}”`;
+}
+
+/** What ends the sessions of a server that is stopped or reaped, and by whom. */
+export function causeOfAct(
+  act: Task['act'],
+  { by, quitting }: { readonly by: string; readonly quitting?: boolean },
+  row: Server,
+): Cause {
+  if (quitting === true) return { reason: 'quit', text: 'its server was stopped with Rollcall' };
+  if (by === 'guard') return { reason: 'app-killed', text: 'its server was stopped after Rollcall was gone' };
+  const word = { start: 'replaced', stop: 'stopped', restart: 'restarted', reap: 'reaped' }[act];
+  const who = by === 'app' ? 'Rollcall' : by === 'cli' ? 'a command' : `the ${by}`;
+  return { reason: 'server-stopped', text: `its server, ${rowName(row)}, was ${word} by ${who}` };
+}
