@@ -1,7 +1,13 @@
+import { plainLine } from './plain-line.ts';
+
 /** How long a part of a message shows that its session works, in milliseconds, when no status was seen. */
 const PART_SIGN_MS = 10_000;
-/** Titles kept for wording; the oldest go first. */
+/** Titles kept for wording, and sessions kept as busy; the oldest go first. */
 const TITLES_MAX = 1000;
+const BUSY_MAX = 2000;
+/** Longest id that is believed, and longest title that is shown, in characters. */
+const ID_MAX = 200;
+const TITLE_MAX = 60;
 
 /** Which sessions of a server are busy, as far as its events tell. `now` is in milliseconds on the monotonic clock. */
 export interface BusyState {
@@ -18,17 +24,27 @@ export interface BusyState {
 type Fields = Readonly<Record<string, unknown>>;
 
 function fields(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
 function text(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** One line of at most 60 characters: titles are written by models and may hold anything. */
+/** One line: titles are written by models and may hold anything. */
 function plainTitle(title: string): string {
-  const line = title.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
-  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+  return plainLine(title, TITLE_MAX);
+}
+
+function sessionOf(value: unknown): string | null {
+  const id = text(value);
+  return id !== null && id.length <= ID_MAX ? id : null;
+}
+
+/** Drops the oldest where there are too many. */
+function bound(kept: { readonly size: number; keys(): Iterator<string>; delete(key: string): boolean }): void {
+  const oldest = kept.size > BUSY_MAX ? kept.keys().next().value : undefined;
+  if (oldest !== undefined) kept.delete(oldest);
 }
 
 /**
@@ -60,7 +76,7 @@ export function createBusyState(): BusyState {
       const about = fields(properties);
       const info = fields(about['info']);
       const part = fields(about['part']);
-      const session = text(about['sessionID']) ?? text(part['sessionID']) ?? text(info['id']);
+      const session = sessionOf(about['sessionID']) ?? sessionOf(part['sessionID']) ?? sessionOf(info['id']);
       if (session === null) return true;
       const speaksOfWork = name === 'session.idle' || name === 'session.deleted' || name === 'session.status';
       if (speaksOfWork || name === 'message.part.updated') doubts.delete(session);
@@ -73,12 +89,15 @@ export function createBusyState(): BusyState {
       }
       if (name === 'session.status') {
         const status = text(fields(about['status'])['type']);
-        if (status === 'busy' || status === 'retry') busy.add(session);
-        else if (status === 'idle') rest(session);
+        if (status === 'busy' || status === 'retry') {
+          busy.add(session);
+          bound(busy);
+        } else if (status === 'idle') rest(session);
       } else if (name === 'session.idle' || name === 'session.deleted') {
         rest(session);
       } else if (name === 'message.part.updated') {
         parts.set(session, now);
+        bound(parts);
       }
       return true;
     },
@@ -88,7 +107,10 @@ export function createBusyState(): BusyState {
     },
     doubtful: () => [...doubts].map(named),
     forget() {
-      for (const session of [...busy, ...parts.keys()]) doubts.add(session);
+      for (const session of [...busy, ...parts.keys()]) {
+        doubts.add(session);
+        bound(doubts);
+      }
       busy.clear();
       parts.clear();
     },

@@ -96,6 +96,13 @@ export function recogniseClaude(
 /** Names of the kinds that this file recognises. */
 export const CLAUDE_KINDS = ['claude', 'claude-mcp', 'claude-serve'] as const;
 
+/** What they carry is listed from the files that claude keeps of its sessions, where there are any. */
+const SESSIONS_WHY: Readonly<Record<(typeof CLAUDE_KINDS)[number], string>> = {
+  claude: 'claude tells of its session only to the program that started it',
+  'claude-mcp': 'an MCP helper carries no sessions of its own',
+  'claude-serve': 'claude’s daemon tells of its sessions only to its own clients',
+};
+
 /** Helpers have no port to ask at and are started by the programs they serve: they are seen and ended, no more. */
 export function claudeKind(name: (typeof CLAUDE_KINDS)[number]): Kind {
   return {
@@ -106,6 +113,7 @@ export function claudeKind(name: (typeof CLAUDE_KINDS)[number]): Kind {
     },
     mark: null,
     watch: null,
+    sessionsWhy: SESSIONS_WHY[name],
     sessionActs: null,
     // Some spin at full load and ignore SIGTERM, so the wait is short.
     ending: [

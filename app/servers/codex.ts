@@ -76,6 +76,7 @@ export function codexKind(options: StartOptions): Kind {
     recognise: (process) => recogniseCodex(process),
     mark: null,
     watch: null,
+    sessionsWhy: 'codex tells of its threads only to a client of its own',
     sessionActs: null,
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },

@@ -55,6 +55,7 @@ export function customKind(custom: CustomKind): Kind {
     recognise: (process) => recogniseCustom(custom, process),
     mark: null,
     watch: null,
+    sessionsWhy: `nothing is known of how ${name} tells of its sessions`,
     sessionActs: null,
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },

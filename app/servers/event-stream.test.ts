@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createBusyState } from './busy-state.ts';
-import { followEvents } from './event-stream.ts';
+import { type EventStream, followEvents } from './event-stream.ts';
 import { type Fixture, fixture, until } from './hostile.testing.ts';
-import type { ServerWatch } from './kind.ts';
 import { createSseParser } from './sse.ts';
 
 const open: { close(): unknown }[] = [];
@@ -19,7 +18,7 @@ function event(type: string, properties: unknown): string {
 }
 
 interface Stream extends Fixture {
-  readonly watch: ServerWatch;
+  readonly watch: EventStream;
   readonly changes: () => number;
   send(text: string): void;
   /** Ends the open stream from the server's side. */

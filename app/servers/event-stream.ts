@@ -23,7 +23,19 @@ export interface StreamTiming {
   readonly doubtMs: number;
 }
 
-const TIMING: StreamTiming = { silenceMs: 30_000, retryMs: 500, retryMaxMs: 30_000, doubtMs: 60_000 };
+export const TIMING: StreamTiming = { silenceMs: 30_000, retryMs: 500, retryMaxMs: 30_000, doubtMs: 60_000 };
+
+/** Who else listens to the stream. Nothing here may throw. */
+export interface StreamListener {
+  opened(): void;
+  /** A parsed event, whatever it is. @param now on the monotonic clock */
+  event(event: unknown, now: number): void;
+  /** @param why a clause about the server */
+  broke(why: string): void;
+}
+
+/** A followed event stream, as far as busyness goes. */
+export type EventStream = Pick<ServerWatch, 'reading' | 'lastSign' | 'close'>;
 
 type Phase =
   | { readonly phase: 'opening' }
@@ -41,13 +53,15 @@ function seconds(fromMs: number, now: number): string {
  * on the monotonic clock: a step of the wall clock or a suspended machine is neither silence nor a sign.
  *
  * @param onChange fires when the reading changes: busy, not busy, unknown, or other sessions
+ * @param listener is told of the same stream, before `onChange`
  */
 export function followEvents(
   endpoint: Endpoint,
   path: string,
   onChange: () => void,
   timing: StreamTiming = TIMING,
-): ServerWatch {
+  listener: StreamListener | null = null,
+): EventStream {
   const state = createBusyState();
   let phase: Phase = { phase: 'opening' };
   let waitMs = timing.retryMs;
@@ -87,6 +101,7 @@ export function followEvents(
     stop();
     state.forget();
     phase = { phase: 'down', why };
+    listener?.broke(why);
     clearTimeout(retry);
     retry = setTimeout(connect, waitMs).unref();
     waitMs = Math.min(waitMs * 2, timing.retryMaxMs);
@@ -111,6 +126,8 @@ export function followEvents(
     }
     const openedAt = performance.now();
     phase = { phase: 'open', openedAt, signAt: null };
+    listener?.opened();
+    let spoken = false;
     const decoder = new StringDecoder('utf8');
     const parser = createSseParser((data) => {
       let event: unknown;
@@ -122,20 +139,26 @@ export function followEvents(
       }
       const now = performance.now();
       if (state.take(event, now)) phase = { phase: 'open', openedAt, signAt: now };
+      listener?.event(event, now);
       // Only a stream that carries events is worth a quick reconnect.
       waitMs = timing.retryMs;
-      tell();
+      spoken = true;
     }, EVENT_MAX);
     response.on('data', (chunk: Buffer) => {
       listen();
       parser.feed(decoder.write(chunk));
+      // Once for all the events of a chunk: thousands may come in a second.
+      if (spoken) tell();
+      spoken = false;
     });
     tell();
   };
 
   const connect = (): void => {
     if (loopbackOf(endpoint.address) === null) {
-      phase = { phase: 'down', why: `it listens on ${endpoint.address} only, and only loopback addresses are asked` };
+      const why = `it listens on ${endpoint.address} only, and only loopback addresses are asked`;
+      phase = { phase: 'down', why };
+      listener?.broke(why);
       tell();
       return;
     }
@@ -181,12 +204,6 @@ export function followEvents(
             : `event stream silent for ${seconds(signAt, now)}`,
       };
     },
-    sessions: () => ({
-      why: 'its sessions are not listed yet',
-      sessions: new Map(),
-      deleted: new Set(),
-      truncated: false,
-    }),
     lastSign: () => (phase.phase === 'open' ? (phase.signAt ?? phase.openedAt) : null),
     close() {
       closed = true;

@@ -8,8 +8,11 @@ export const ANSWER_MAX = 1_000_000;
 
 export type Answer =
   | { readonly state: 'answered'; readonly status: number; readonly body: string }
-  /** No complete answer in time. `why` is a clause that starts with "it" or "no" and names no secret. */
-  | { readonly state: 'failed'; readonly why: string };
+  /**
+   * No complete answer in time, or a longer one than is read. `why` is a clause that starts with "it" or "no" and names
+   * no secret.
+   */
+  | { readonly state: 'failed'; readonly why: string; readonly tooLong?: true };
 
 /**
  * The literal loopback address at which a listener is asked; null when it is not on the loopback. A wildcard listener
@@ -40,6 +43,8 @@ export interface Asked {
   readonly path: string;
   /** Total time for connection, headers and body, in milliseconds. */
   readonly deadlineMs: number;
+  /** Gives the question up. */
+  readonly signal?: AbortSignal;
 }
 
 /** Why a request broke, in words; without the raw message, which may quote the other side. */
@@ -73,16 +78,20 @@ export function ask(endpoint: Endpoint, asked: Asked): Promise<Answer> {
   if (loopbackOf(endpoint.address) === null) {
     return Promise.resolve({ state: 'failed', why: `it listens on ${endpoint.address}, which is not the loopback` });
   }
+  if (asked.signal?.aborted === true) return Promise.resolve({ state: 'failed', why: 'it is not asked any more' });
   return new Promise((resolve) => {
     const req = open(endpoint, asked.method, asked.path, 'application/json');
+    const giveUp = (): void => settle({ state: 'failed', why: 'it is not asked any more' });
     const settle = (answer: Answer): void => {
       clearTimeout(timer);
+      asked.signal?.removeEventListener('abort', giveUp);
       resolve(answer);
       req.destroy();
     };
     const timer = setTimeout(() => {
       settle({ state: 'failed', why: `no answer within ${asked.deadlineMs / 1000} s` });
     }, asked.deadlineMs);
+    asked.signal?.addEventListener('abort', giveUp);
     // Also after it was settled: destroying a request makes it report that once more.
     req.on('error', (error) => settle({ state: 'failed', why: causeOf(error, endpoint) }));
     req.on('response', (response) => readBody(response, settle, endpoint));
@@ -96,7 +105,7 @@ function readBody(response: IncomingMessage, settle: (answer: Answer) => void, e
   response.on('data', (chunk: Buffer) => {
     size += chunk.length;
     chunks.push(chunk);
-    if (size > ANSWER_MAX) settle({ state: 'failed', why: 'its answer is longer than 1 MB' });
+    if (size > ANSWER_MAX) settle({ state: 'failed', why: 'its answer is longer than 1 MB', tooLong: true });
   });
   response.on('error', (error) => settle({ state: 'failed', why: causeOf(error, endpoint) }));
   response.on('end', () => {

@@ -94,14 +94,22 @@ export interface SessionFact {
   readonly updatedAt: number | null;
   /** When an event of this very server last told of it, on our monotonic clock in milliseconds; null for never. */
   readonly heardAt: number | null;
+  /** Folder whose instance in the server told of it, where acts on it go; it may be another than its own. */
+  readonly instance?: string | null;
 }
 
 export interface SessionReading {
   /** Null once the server has told of all its sessions; else why not, as a clause about it. */
   readonly why: string | null;
-  /** The same object as long as nothing has changed. Also what was known before a stream broke, as `unknown`. */
+  /**
+   * The same object as long as nothing has changed, and so is each fact in it. Also what was known before a stream
+   * broke, as `unknown`. `heardAt` alone is renewed every few seconds only.
+   */
   readonly sessions: ReadonlyMap<string, SessionFact>;
-  /** Ids that were deleted while it was watched. */
+  /**
+   * Ids that went away while it was watched, the newest: deleted, put into the archive by a person, or no longer in the
+   * list. One that comes back is not in it any more.
+   */
   readonly deleted: ReadonlySet<string>;
   /** Not all are there: it has more than are kept. */
   readonly truncated: boolean;
@@ -126,7 +134,8 @@ export interface ServerWatch {
 /** Acts on one session of a server, and how a person joins it. */
 export interface SessionActs {
   /**
-   * Interrupts it. Only ever asked of a verified listener, and of a session that its own events told of.
+   * Interrupts it. Only ever asked of a verified listener; refused for a session that its own events did not tell of,
+   * since the question alone would load the session's folder there.
    *
    * @returns null when it was interrupted, else why not, as a clause
    */
@@ -171,10 +180,12 @@ export interface Kind {
   /** Environment variable in which its children carry its PID; null when it marks nothing. */
   readonly mark: 'OPENCODE_PID' | 'KILO_PID' | null;
   /**
-   * Follows the server's own event stream (passive requests only). `onChange` fires when a reading changes. Null
-   * when the kind has no stream. The caller closes it.
+   * Follows the server's own event stream and asks for its sessions (passive requests only). `onChange` fires when a
+   * reading changes, at most ten times a second. Null when the kind has no stream. The caller closes it.
    */
   watch: ((endpoint: Endpoint, onChange: () => void) => ServerWatch) | null;
+  /** Why its sessions cannot be known, a clause about the kind; null where `watch` tells of them. */
+  readonly sessionsWhy: string | null;
   /** Null where nothing can be done with its sessions from outside. */
   readonly sessionActs: SessionActs | null;
   readonly ending: readonly EndingStep[];

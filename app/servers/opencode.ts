@@ -1,9 +1,10 @@
 import { executableAgrees, hasFlag, type Invocation, invocationOf, optionValue, portOf, positionals } from './argv.ts';
-import { followEvents } from './event-stream.ts';
 import { askHealth, jsonObject, versionText } from './health.ts';
 import { loopbackUrl } from './http.ts';
 import type { Kind, Recognisable, Recognition } from './kind.ts';
 import { installRemedy, locator, type StartOptions, startArgv } from './locate.ts';
+import { watchServer } from './server-watch.ts';
+import { opencodeActs } from './session-acts.ts';
 
 /** opencode and the forks that kept its command line, its endpoints and its mark under their own names. */
 export const FORKS = [
@@ -12,9 +13,23 @@ export const FORKS = [
     mark: 'OPENCODE_PID',
     install: 'npm install -g opencode-ai',
     env: { OPENCODE_DISABLE_AUTOUPDATE: '1' },
+    // Seen with 1.18; an older one may load a folder for any path that it does not know.
+    listsPassively: (version: string | null) =>
+      isAtLeast(version, 1, 18) ? true : 'a version before 1.18 may load folders when it lists its sessions',
   },
-  { name: 'kilo', mark: 'KILO_PID', install: 'npm install -g @kilocode/cli', env: {} },
+  {
+    name: 'kilo',
+    mark: 'KILO_PID',
+    install: 'npm install -g @kilocode/cli',
+    env: {},
+    listsPassively: () => 'kilo is not known to list its sessions without loading their folders',
+  },
 ] as const;
+
+function isAtLeast(version: string | null, major: number, minor: number): boolean {
+  const [, a, b] = /^(\d+)\.(\d+)\./u.exec(version ?? '') ?? [];
+  return Number(a) > major || (Number(a) === major && Number(b) >= minor);
+}
 
 const GRAMMAR = {
   flags: new Set([
@@ -81,8 +96,9 @@ export function forkKind(fork: (typeof FORKS)[number], options: StartOptions): K
     name,
     recognise: (process) => recogniseFork(name, process),
     mark: fork.mark,
-    sessionActs: null,
-    watch: (endpoint, onChange) => followEvents(endpoint, '/global/event', onChange),
+    watch: (endpoint, onChange) => watchServer(endpoint, onChange, fork.listsPassively),
+    sessionsWhy: null,
+    sessionActs: opencodeActs(name),
     ending: [
       { step: 'dispose', method: 'POST', path: '/global/dispose', deadlineMs: 5000 },
       { step: 'signal', signal: 'SIGTERM', waitMs: 3000 },

@@ -43,6 +43,7 @@ export function t3Kind(options: StartOptions): Kind {
     recognise: (process) => recogniseT3(process),
     mark: null,
     watch: null,
+    sessionsWhy: 't3 tells of its sessions only to a client that has been paired with it',
     sessionActs: null,
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
