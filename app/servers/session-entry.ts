@@ -13,6 +13,8 @@ export interface Entry {
   parent: string | null;
   createdAt: number | null;
   updatedAt: number | null;
+  /** A person has put it away: it is gone as soon as it does nothing. */
+  archived: boolean;
   /** Folder whose instance in the server told of it. */
   instance: string | null;
   heardAt: number | null;
@@ -38,6 +40,7 @@ export function newEntry(id: string): Entry {
     parent: null,
     createdAt: null,
     updatedAt: null,
+    archived: false,
     instance: null,
     heardAt: null,
     heardNow: false,
@@ -61,7 +64,7 @@ export function doubt(entry: Entry): void {
   entry.fact = null;
 }
 
-function isAtWork({ status, worksAt, asked }: Entry): boolean {
+export function isAtWork({ status, worksAt, asked }: Entry): boolean {
   return asked.size > 0 || worksAt !== null || (status !== null && status.type !== 'idle');
 }
 
@@ -113,6 +116,7 @@ export function describeEntry(entry: Entry, info: SessionInfo): 'news' | 'sign' 
     entry.parent === info.parent &&
     entry.createdAt === createdAt;
   const later = info.updatedAt !== null && info.updatedAt !== entry.updatedAt;
+  entry.archived = info.archived;
   entry.title = info.title;
   entry.directory = directory;
   entry.parent = info.parent;

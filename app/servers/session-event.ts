@@ -67,6 +67,14 @@ export function folderOf(value: unknown): string | null {
   return /^(?:\/|[A-Za-z]:[\\/]|\\\\)/u.test(value) ? value : null;
 }
 
+/** What opencode calls a session until its model has found a title. */
+const NO_TITLE = /^(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z$/u;
+
+function titleOf(value: unknown): string {
+  const title = typeof value === 'string' ? plainLine(value, TITLE_MAX) : '';
+  return NO_TITLE.test(title) ? '' : title;
+}
+
 function timeOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null;
 }
@@ -83,7 +91,7 @@ export function sessionInfoOf(value: unknown): SessionInfo | null {
   const time = fieldsOf(about['time']);
   return {
     id,
-    title: typeof about['title'] === 'string' ? plainLine(about['title'], TITLE_MAX) : '',
+    title: titleOf(about['title']),
     // Bare in an event, under `location` in a list.
     directory: folderOf(about['directory']) ?? folderOf(fieldsOf(about['location'])['directory']),
     parent: idOf(about['parentID']),

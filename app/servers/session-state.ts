@@ -1,5 +1,5 @@
 import type { SessionFact, SessionReading } from './kind.ts';
-import { byWorth, describeEntry, doubt, type Entry, factOf, newEntry, setStatus } from './session-entry.ts';
+import { byWorth, describeEntry, doubt, type Entry, factOf, isAtWork, newEntry, setStatus } from './session-entry.ts';
 import type { SessionEvent, SessionInfo, SessionNews, Status } from './session-event.ts';
 
 /** Sessions kept of one server, and how many more may come before the least of them are dropped. */
@@ -116,7 +116,7 @@ export function createSessionState(): SessionState {
     let worth: Worth = 'nothing';
     for (const entry of entries.values()) {
       if (directory !== null && (entry.instance ?? entry.directory) !== directory) continue;
-      if (setStatus(entry, { type: 'idle' }, now)) worth = changed(entry);
+      if (setStatus(entry, { type: 'idle' }, now)) worth = entry.archived ? end(entry.id) : changed(entry);
     }
     return worth;
   };
@@ -173,10 +173,10 @@ export function createSessionState(): SessionState {
         return end(id);
       }
       if (buried.has(id)) return 'nothing';
-      if (news.type === 'info' && news.info.archived) return entries.has(id) ? end(id) : 'nothing';
       const isNew = !entries.has(id);
-      // What was put away or vanished stays away until something describes it again.
-      if (isNew && news.type !== 'info' && gone.has(id)) return 'nothing';
+      // What was put away or vanished stays away until something describes it again, or it works.
+      const works = news.type === 'status' ? news.status.type !== 'idle' : news.type === 'asked';
+      if (isNew && !works && (news.type === 'info' ? news.info.archived : gone.has(id))) return 'nothing';
       const entry = entryOf(id);
       if (isNew && news.type !== 'info') strangers = true;
       const moved = instance !== null && entry.instance !== instance;
@@ -184,19 +184,18 @@ export function createSessionState(): SessionState {
       const isNews = apply(entry, news, now) || isNew || moved || !entry.heardNow;
       entry.heardAt = now;
       entry.heardNow = true;
+      if (entry.archived && !isAtWork(entry)) return end(id);
       return isNews ? changed(entry) : sign(entry, now);
     },
     listed(infos) {
       let worth: Worth = 'nothing';
       for (const info of infos) {
         if (buried.has(info.id)) continue;
-        if (info.archived) {
-          if (entries.has(info.id)) worth = end(info.id);
-          continue;
-        }
         const isNew = !entries.has(info.id);
+        if (isNew && info.archived) continue;
         const entry = entryOf(info.id);
         if (describeEntry(entry, info) !== 'nothing' || isNew) worth = changed(entry);
+        if (entry.archived && !isAtWork(entry)) worth = end(info.id);
       }
       return worth;
     },
@@ -239,7 +238,7 @@ export function createSessionState(): SessionState {
         // A part of a message that came after the question shows a turn that the answer may not know.
         if (statuses.has(entry.id) || entry.statusAt >= since || (entry.worksAt ?? since) > since) continue;
         if ((entry.instance ?? entry.directory) !== directory) continue;
-        if (setStatus(entry, { type: 'idle' }, now)) worth = changed(entry);
+        if (setStatus(entry, { type: 'idle' }, now)) worth = entry.archived ? end(entry.id) : changed(entry);
       }
       return worth;
     },
@@ -248,7 +247,7 @@ export function createSessionState(): SessionState {
       for (const entry of entries.values()) {
         if (entry.worksAt === null || now - entry.worksAt <= PART_SIGN_MS) continue;
         entry.worksAt = null;
-        worth = changed(entry);
+        worth = entry.archived ? end(entry.id) : changed(entry);
       }
       return worth;
     },
