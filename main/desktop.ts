@@ -147,6 +147,17 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
           : dialog.showOpenDialog(parent, options));
         return chosen.canceled ? null : (chosen.filePaths[0] ?? null);
       },
+      chooseFile: async (name) => {
+        const options = {
+          defaultPath: join(app.getPath('documents'), name),
+          filters: [{ name: 'JSON', extensions: ['json'] }],
+        };
+        const parent = window.browserWindow;
+        const chosen = await (parent === null
+          ? dialog.showSaveDialog(options)
+          : dialog.showSaveDialog(parent, options));
+        return chosen.canceled || chosen.filePath === '' ? null : chosen.filePath;
+      },
       quit: () => void life.quit('person'),
     }),
     report,

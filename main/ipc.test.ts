@@ -22,6 +22,7 @@ const answers: Record<RequestName, unknown> = {
   'url.copy': { ok: true },
   'text.copy': { ok: true },
   'folder.choose': { path: null },
+  'timeline.export': { ok: true, path: null, entries: 0 },
   'config.open': { ok: true },
   'app.info': { version: '1', platform: 'linux', home: '/', hasTray: true, quitLabel: 'Quit', dataFolders: [] },
   'question.answer': { ok: true },

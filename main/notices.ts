@@ -1,4 +1,4 @@
-/** Which notifications a roll is worth: one per leak, fault and unasked end, never again for the same one. */
+/** Which notifications a roll is worth: one per leak, fault, unasked end and idle stop, never again for the same one. */
 import type { Show } from '../app/roll/channels.ts';
 import type { CommandResult } from '../app/roll/commands.ts';
 import { endedBy, endedCause, endedNext, endedTitle, isAwaited } from '../app/roll/ended-words.ts';
@@ -135,6 +135,24 @@ function questionNotice(questions: readonly Question[]): Notice | null {
   };
 }
 
+function idleNotice(announced: readonly Alert[], roll: Roll): Notice | null {
+  const only = announced[0];
+  if (only === undefined) return null;
+  const server = only.servers[0] ?? null;
+  if (announced.length === 1) return { title: only.title, body: only.detail, show: at({ server }) };
+  const ids = new Set(announced.flatMap(({ servers }) => servers));
+  return {
+    title: `${plural(announced.length, 'idle server')} are about to be stopped`,
+    body: `${listed(roll.servers.filter(({ id }) => ids.has(id)).map(rowName))}.`,
+    show: at({ server }),
+  };
+}
+
+/** Servers that were announced to be stopped for being idle. */
+function announcedIdle(roll: Roll): readonly Alert[] {
+  return roll.alerts.filter(({ act }) => act === 'keep-awake');
+}
+
 /** Faults to be told: not that a person's own wish to start one again failed, which they were answered. */
 function toldFaults(roll: Roll): readonly Alert[] {
   return faultsOf(roll).filter((alert) => endedBy(roll, alert.ended)?.attempt !== 0);
@@ -170,6 +188,7 @@ export class NoticeDesk {
       ...roll.servers.filter((server) => server.standing === 'leaked').map((server) => `leak ${server.id}`),
       ...toldFaults(roll).map((alert) => `fault ${alert.id}`),
       ...roll.hosts.filter(isGone).map((host) => `host ${host.id}`),
+      ...announcedIdle(roll).map((alert) => `idle ${alert.id}`),
     ];
     for (const key of keys) if (!this.#told.has(key)) this.#waiting.add(key);
     for (const ended of roll.ended) {
@@ -183,11 +202,14 @@ export class NoticeDesk {
     return this.#ended.size + this.#asked.size > 0;
   }
 
-  /** A host that is connected again can be lost anew; one that the person left was not lost. */
+  /** What was told and is over can happen anew. A host that the person left was not lost. */
   #forgetReturned(roll: Roll): void {
     for (const host of roll.hosts) {
       if (host.state === 'connected' || host.state === 'disconnected') this.#told.delete(`host ${host.id}`);
     }
+    // One that was kept running may be idle for as long again.
+    const announced = new Set(announcedIdle(roll).map((alert) => `idle ${alert.id}`));
+    for (const key of this.#told) if (key.startsWith('idle ') && !announced.has(key)) this.#told.delete(key);
   }
 
   /** Takes what waits as one notification; null when all of it has passed meanwhile. A server that ended has, also if it runs again. */
@@ -201,11 +223,13 @@ export class NoticeDesk {
     for (const nonce of this.#ended.keys()) this.#told.add(`ended ${nonce}`);
     const hosts = roll.hosts.filter((host) => isGone(host) && this.#waiting.has(`host ${host.id}`));
     const questions = roll.questions.filter(({ id }) => this.#asked.has(id));
+    const idle = announcedIdle(roll).filter(({ id, level }) => level !== 'fault' && this.#waiting.has(`idle ${id}`));
     this.#waiting.clear();
     this.#ended.clear();
     this.#asked.clear();
     for (const host of hosts) this.#told.add(`host ${host.id}`);
     for (const { id } of questions) this.#told.add(`question ${id}`);
+    for (const { id } of idle) this.#told.add(`idle ${id}`);
     for (const server of leaks) this.#told.add(`leak ${server.id}`);
     for (const alert of faults) this.#told.add(`fault ${alert.id}`);
     // The supervisor may tell of the same host as a fault.
@@ -216,6 +240,7 @@ export class NoticeDesk {
       lostNotice(hosts, roll),
       endedNotice(ended, roll),
       leakNotice(leaks),
+      idleNotice(idle, roll),
     ].filter((notice) => notice !== null);
     const [first] = notices;
     if (first === undefined || notices.length === 1) return first ?? null;

@@ -1,4 +1,5 @@
 import type { Roll, Server } from '../app/roll/schema.ts';
+import { interruptions, isAtWork, liveSessionsOn } from '../app/roll/session-words.ts';
 import { listed, plural, rowName } from '../app/roll/words.ts';
 
 /** What quitting does to the local servers that Rollcall supervises. */
@@ -23,11 +24,8 @@ export function quitPlan(roll: Pick<Roll, 'servers' | 'settings'>): QuitPlan {
 
 /** The servers that quitting would interrupt at work. */
 function interrupted(roll: Pick<Roll, 'servers' | 'sessions' | 'settings'>): readonly Server[] {
-  return quitPlan(roll).stopping.filter(
-    (server) =>
-      server.busy === 'busy' ||
-      roll.sessions.some((session) => session.server === server.id && session.state === 'busy'),
-  );
+  const atWork = new Set(roll.sessions.filter(isAtWork).map(({ server }) => server));
+  return quitPlan(roll).stopping.filter((server) => server.busy === 'busy' || atWork.has(server.id));
 }
 
 /** A server that quitting would stop shows a sign of work, so quitting asks first. */
@@ -46,15 +44,20 @@ export interface QuitQuestion {
 export function quitQuestion(roll: Pick<Roll, 'servers' | 'sessions' | 'settings'>): QuitQuestion {
   const deed = `Quit and stop ${plural(quitPlan(roll).stopping.length, 'local server')}`;
   const busy = interrupted(roll);
-  const names = listed(busy.map(rowName));
-  return {
-    message: `${deed}?`,
-    detail:
-      busy.length === 1
+  const sessions = liveSessionsOn(roll.sessions, busy).filter(isAtWork);
+  const named = new Set(sessions.map(({ server }) => server));
+  // What works without a session that is known is named itself.
+  const others = busy.filter((server) => !named.has(server.id));
+  const names = listed(others.map(rowName));
+  const lines = [
+    ...interruptions(sessions).map((line) => `${line}.`),
+    others.length === 0
+      ? `${sessions.length === 1 ? 'Its' : 'Their'} history is kept.`
+      : others.length === 1
         ? `${names} is busy and is interrupted; its sessions end and history is kept.`
         : `${names} are busy and are interrupted; their sessions end and history is kept.`,
-    button: deed,
-  };
+  ];
+  return { message: `${deed}?`, detail: lines.join('\n'), button: deed };
 }
 
 /** The last line of the tray menu, which says what quitting does. */

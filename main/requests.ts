@@ -1,11 +1,15 @@
 /** What each request of the window does. */
 import { existsSync } from 'node:fs';
+import { WriteFailed } from '../app/config/atomic-write.ts';
 import type { Paths } from '../app/config/paths.ts';
+import { NoAudit } from '../app/supervisor/audit.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import type { Handlers } from './ipc.ts';
 import { logElsewhere } from './log-elsewhere.ts';
 import { copyServerUrl, copyText, openFile, openServerUrl } from './open.ts';
 import { quitLabel } from './quit-words.ts';
+import { reasonOf } from './reason.ts';
+import { exportName, exportTimeline } from './timeline-export.ts';
 
 export interface RequestParts {
   readonly core: LocalCore;
@@ -15,6 +19,8 @@ export interface RequestParts {
   hasTray(): boolean;
   /** The system's folder chooser; null when the person cancelled. */
   chooseFolder(start: string | null): Promise<string | null>;
+  /** The system's dialog for saving a file of that name; null when the person cancelled. */
+  chooseFile(name: string): Promise<string | null>;
   quit(): void;
 }
 
@@ -39,6 +45,18 @@ export function requestHandlers(parts: RequestParts): Handlers {
     'folder.choose': async ({ start }) => ({
       path: await parts.chooseFolder(start !== null && existsSync(start) ? start : null),
     }),
+    'timeline.export': async (choice) => {
+      const path = await parts.chooseFile(exportName(Date.now()));
+      if (path === null) return { ok: true, path, entries: 0 };
+      const { auditFile } = paths;
+      try {
+        const entries = await exportTimeline(path, choice, { auditFile, version: parts.version, now: Date.now() });
+        return { ok: true, path, entries };
+      } catch (error) {
+        if (error instanceof WriteFailed || error instanceof NoAudit) return { ok: false, message: error.message };
+        return { ok: false, message: `The audit ${auditFile} could not be read: ${reasonOf(error)}` };
+      }
+    },
     'config.open': () => openFile(core.roll.settings.configPath, 'configuration file'),
     'app.info': () => ({
       version: parts.version,

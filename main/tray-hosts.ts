@@ -13,9 +13,9 @@ import {
   stoppedByDisconnect,
 } from '../app/roll/host-words.ts';
 import type { HostEntry, Roll } from '../app/roll/schema.ts';
-import { hostHeadline, plural } from '../app/roll/words.ts';
+import { hostHeadline, minuteTime, plural } from '../app/roll/words.ts';
 import { SEPARATOR, showing, type TrayAct, type TrayItem } from './tray-model.ts';
-import { hostRows, minuteTime } from './tray-rows.ts';
+import { hostRows } from './tray-rows.ts';
 import { firstThatFits, menuLabel } from './tray-text.ts';
 
 const act = (label: string, on: TrayAct, enabled = true): TrayItem => ({

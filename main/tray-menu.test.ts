@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Roll } from '../app/roll/schema.ts';
+import { minuteTime } from '../app/roll/words.ts';
 import { ended, endedAlert, host, idOf, leftover, roll, server, session } from '../e2e/support/fixture-roll.ts';
 import { trayModel } from './tray-menu.ts';
 import type { TrayItem } from './tray-model.ts';
-import { minuteTime } from './tray-rows.ts';
 
 /** The menu as indented lines, the way the tray's page draws it. */
 function drawn(items: readonly TrayItem[], indent = ''): string[] {

@@ -27,6 +27,10 @@ function alertFault(roll: Roll, alert: Alert): Fault {
       on: { act: 'run', command: { command: 'start-again', nonce: ended.nonce } },
     };
   }
+  if (alert.act === 'retry-hooks') {
+    const on = { act: 'run', command: { command: 'retry-hooks' } } as const;
+    return { line: alert.title, label: 'Run session-end hooks again', on };
+  }
   const server = roll.servers.find((one) => one.id === alert.servers[0]);
   if (server !== undefined) {
     return { line: alert.title, label: `Show ${serverLabel(server)}…`, on: showing({ server: server.id }) };

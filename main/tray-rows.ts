@@ -1,6 +1,7 @@
 /** The part of the tray menu that lists the servers of a host. */
 import { isAwaited, startAgainLabel } from '../app/roll/ended-words.ts';
 import type { Ended, Roll, Server } from '../app/roll/schema.ts';
+import { busyByServer } from '../app/roll/session-words.ts';
 import { byTrouble, formatBytes, pathTail, serverLabel, standingSign, withoutHost } from '../app/roll/words.ts';
 import { SEPARATOR, showing, type TrayItem } from './tray-model.ts';
 import { menuLabel } from './tray-text.ts';
@@ -23,14 +24,8 @@ export function underWay(roll: Pick<Roll, 'tasks'>, id: string): string | null {
   return task === undefined ? null : ACTING[task.act];
 }
 
-/** Its clock time as people on this machine read it, to the minute: `14:31`. */
-export function minuteTime(iso: string): string {
-  const at = new Date(iso);
-  return `${String(at.getHours()).padStart(2, '0')}:${String(at.getMinutes()).padStart(2, '0')}`;
-}
-
 /** What a row says after its name: what is under way, else what matters for its standing. */
-function remark(roll: Roll, server: Server): string | null {
+function remark(roll: Roll, server: Server, busySessions: number): string | null {
   const acting = underWay(roll, server.id);
   if (acting !== null) return acting;
   switch (server.standing) {
@@ -39,11 +34,9 @@ function remark(roll: Roll, server: Server): string | null {
       return formatBytes(server.memoryBytes).text;
     case 'owned':
       return server.owner === null ? null : `${server.owner.label}’s`;
-    default: {
-      const sessions = roll.sessions.filter((one) => one.server === server.id && one.state === 'busy').length;
-      if (sessions > 0) return `${sessions} busy`;
+    default:
+      if (busySessions > 0) return `${busySessions} busy`;
       return server.busy === 'busy' ? 'busy' : null;
-    }
   }
 }
 
@@ -62,8 +55,10 @@ export function serverLines(roll: Roll, servers: readonly Server[]): readonly st
       server.directory === null ? serverName(server) : `${serverName(server)} in ${pathTail(server.directory)}`,
     (server: Server) => `${serverName(server)}, PID ${server.pid}`,
   ];
+  const busy = busyByServer(roll.sessions);
+  const remarks = servers.map((server) => remark(roll, server, busy.get(server.id) ?? 0));
   const lines = (name: (server: Server) => string): string[] =>
-    servers.map((server) => `${standingSign(server.standing)} ${joined(name(server), remark(roll, server))}`);
+    servers.map((server, index) => `${standingSign(server.standing)} ${joined(name(server), remarks[index] ?? null)}`);
   const variants = names.map(lines);
   const twice = (all: readonly string[], line: string | undefined): boolean =>
     all.filter((other) => other === line).length > 1;

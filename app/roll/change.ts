@@ -37,11 +37,7 @@ interface ListChange<T> {
   readonly changed: T[];
 }
 
-function changeOf<T>(
-  before: readonly T[],
-  next: readonly T[],
-  idOf: (item: T) => string,
-): ListChange<T> | null {
+function changeOf<T>(before: readonly T[], next: readonly T[], idOf: (item: T) => string): ListChange<T> | null {
   if (before === next) return null;
   const known = new Set(before);
   const changed = next.filter((item) => !known.has(item));

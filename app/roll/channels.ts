@@ -61,6 +61,22 @@ export const requests = {
     payload: z.strictObject({ start: z.string().nullable() }),
     result: z.strictObject({ path: z.string().nullable() }),
   },
+  /**
+   * Asks where to, then writes what the audit holds of that choice as JSON, secrets redacted. A null path: the person
+   * cancelled.
+   */
+  'timeline.export': {
+    payload: z.strictObject({
+      host: z.string().max(256).nullable(),
+      server: idSchema.nullable(),
+      session: idSchema.nullable(),
+      filter: z.string().max(1000),
+    }),
+    result: z.discriminatedUnion('ok', [
+      z.strictObject({ ok: z.literal(true), path: z.string().nullable(), entries: z.int().nonnegative() }),
+      z.strictObject({ ok: z.literal(false), message: z.string() }),
+    ]),
+  },
   'config.open': { payload: z.null(), result: doneSchema },
   /** What the window must know once: platform, home for "~", whether a tray host shows the icon. */
   'app.info': {

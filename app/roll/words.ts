@@ -102,6 +102,12 @@ export function clockTime(iso: string, now: number): string {
   return `${at.getDate()} ${MONTHS[at.getMonth()] ?? ''} ${minutes}`;
 }
 
+/** A moment's time of day in local time, to the minute: `14:31`. */
+export function minuteTime(iso: string): string {
+  const at = new Date(iso);
+  return `${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}`;
+}
+
 /** `path` with the home folder as `~`. */
 export function shortenPath(path: string, home: string): string {
   const base = home.replace(/[/\\]+$/u, '');
@@ -290,7 +296,7 @@ export function leakSentence(totals: LeakedTotals): string {
 
 /** `5 sessions busy`; where no session is watched, how many servers show a sign of work. */
 function busyWords(roll: Pick<Roll, 'servers' | 'sessions'>): string {
-  if (roll.sessions.length > 0) {
+  if (roll.sessions.some((session) => session.state !== 'ended')) {
     return `${plural(roll.sessions.filter((session) => session.state === 'busy').length, 'session')} busy`;
   }
   const busy = roll.servers.filter((server) => server.busy === 'busy').length;

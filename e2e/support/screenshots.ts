@@ -80,11 +80,11 @@ const SCENES: Readonly<Record<string, Scene>> = {
   records: {
     roll: pictureRoll(),
     act: async (page) => {
-      await press('Control+2')(page);
+      await press('Control+3')(page);
       await row('service.json')(page);
     },
   },
-  timeline: { roll: pictureRoll(), act: press('Control+3') },
+  timeline: { roll: pictureRoll(), act: press('Control+4') },
   settings: { roll: pictureRoll(), act: press('Control+,') },
   ended: { roll: atHome(endedRoll(WAITING)), act: row(':3773') },
   'given-up': { roll: atHome(endedRoll(GIVEN_UP)), act: row(':4096') },

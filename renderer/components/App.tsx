@@ -9,6 +9,8 @@ import { FirstRun } from './FirstRun.tsx';
 import { Hosts } from './Hosts.tsx';
 import { RecordsView } from './RecordsView.tsx';
 import { ServersView } from './ServersView.tsx';
+import { SessionPane } from './SessionDetails.tsx';
+import { SessionsView } from './SessionsView.tsx';
 import { SettingsView } from './SettingsView.tsx';
 import { ProblemBar, StripBar } from './StripBar.tsx';
 import { TimelineView } from './TimelineView.tsx';
@@ -48,6 +50,13 @@ function CurrentView({ roll, home }: { readonly roll: Roll; readonly home: strin
             </div>
           )}
         </>
+      );
+    case 'sessions':
+      return (
+        <div className="body">
+          <SessionsView roll={roll} home={home} />
+          <SessionPane roll={roll} home={home} />
+        </div>
       );
     case 'records':
       return <RecordsView roll={roll} home={home} />;

@@ -35,18 +35,27 @@ interface HeadProps<A extends string> {
   readonly place: ReactNode;
   readonly label: string;
   readonly acts: readonly ActItem<A>[];
+  /** Its name is a title, which may take several lines. */
+  readonly long?: boolean;
+  /** Those that have a button, on as many lines as they need; the usual three on one where it is left out. */
+  readonly buttons?: readonly ActItem<A>[];
   readonly onAct: (act: A) => void;
 }
 
 /** Name, standing and place, up to three buttons, and the menu that always holds everything. */
-export function DetailHead<A extends string>({ shape, name, place, label, acts, onAct }: HeadProps<A>) {
+export function DetailHead<A extends string>(props: HeadProps<A>) {
+  const { shape, name, place, label, acts, buttons, long = false, onAct } = props;
   const [menu, setMenu] = useState<Point | null>(null);
-  const refusal = acts[0]?.refusal ?? null;
+  // Beside a button that is closed stands the sentence that says why.
+  const refusal =
+    buttons === undefined
+      ? (acts[0]?.refusal ?? null)
+      : (buttons.find((item) => item.refusal !== null)?.refusal ?? null);
   return (
     <header className="detail-head">
       <div className="detail-title">
         {shape}
-        <h2 className="clip">{name}</h2>
+        <h2 className={long ? 'long' : 'clip'}>{name}</h2>
         {acts.length === 0 ? null : (
           <Button
             look="icon"
@@ -62,13 +71,15 @@ export function DetailHead<A extends string>({ shape, name, place, label, acts, 
         )}
       </div>
       <p className="detail-place">{place}</p>
-      <div className="acts">
-        {buttonActs(acts).map((item) => (
-          <Button key={item.act} disabled={item.refusal !== null} onClick={() => onAct(item.act)}>
-            {item.label}
-          </Button>
-        ))}
-      </div>
+      {buttons?.length === 0 ? null : (
+        <div className={buttons === undefined ? 'acts' : 'acts acts-all'}>
+          {(buttons ?? buttonActs(acts)).map((item) => (
+            <Button key={item.act} disabled={item.refusal !== null} onClick={() => onAct(item.act)}>
+              {item.label}
+            </Button>
+          ))}
+        </div>
+      )}
       {refusal === null ? null : <p className="detail-note">{refusal}</p>}
       {menu === null ? null : (
         <Menu label={label} items={acts} point={menu} onPick={onAct} onClose={() => setMenu(null)} />

@@ -11,11 +11,16 @@ interface Props {
   readonly left: string;
   /** One line more, clipped: what waits, or what could not be read. */
   readonly children?: ReactNode;
+  /** What is shown comes by event, not by looks. */
+  readonly live?: boolean;
+  /** Stands at the end in place of how fresh it is. */
+  readonly end?: ReactNode;
 }
 
 /** When what is shown was last seen; of a host that is not connected, the time itself. */
-function freshness(hosts: readonly HostEntry[], now: number): string {
+function freshness(hosts: readonly HostEntry[], now: number, live: boolean): string {
   const looked = hosts.filter(isReachable).flatMap(({ lookedAt }) => (lookedAt === null ? [] : [Date.parse(lookedAt)]));
+  if (looked.length > 0 && live) return 'Live';
   if (looked.length > 0) return `Looked ${sentenceAge(now - Math.max(...looked))} ago`;
   const before = hosts
     .flatMap(({ lookedAt }) => lookedAt ?? [])
@@ -25,7 +30,7 @@ function freshness(hosts: readonly HostEntry[], now: number): string {
 }
 
 /** Totals, and how fresh they are. */
-export function Footer({ roll, left, children = null }: Props) {
+export function Footer({ roll, left, children = null, live = false, end }: Props) {
   const host = useWindow((state) => state.host);
   const now = useNow(1000);
   const chosen = roll.hosts.find(({ name }) => name === host);
@@ -34,11 +39,13 @@ export function Footer({ roll, left, children = null }: Props) {
   const shown = roll.hosts.filter(({ name }) => looked === null || name === looked);
   return (
     <div className="foot">
-      <span>{left}</span>
+      <span className="clip" title={left}>
+        {left}
+      </span>
       <span className="clip" title={typeof children === 'string' ? children : undefined}>
         {children}
       </span>
-      <span className="foot-end">{freshness(shown, now)}</span>
+      <span className="foot-end">{end ?? freshness(shown, now, live)}</span>
     </div>
   );
 }

@@ -16,7 +16,7 @@ export function Hosts({ roll }: { readonly roll: Roll }) {
     return { all: servers.length, leaked: servers.filter((server) => server.standing === 'leaked').length };
   };
   const choose = (host: string | null): void =>
-    store.setState({ host, ...(view === 'settings' ? { view: 'servers' as const } : {}) });
+    store.setState({ host, scope: null, ...(view === 'settings' ? { view: 'servers' as const } : {}) });
   const single = roll.hosts.length === 1;
   const all = counts(null);
 

@@ -1,13 +1,9 @@
 import { memo } from 'react';
 import type { Leftover, Server } from '../../app/roll/schema.ts';
 import { formatCpu, NOTHING, serverPlace, shortenPath, standingWord } from '../../app/roll/words.ts';
-import { ownerWords, tagOf } from '../view/serverItems.ts';
+import { ownerWords, sessionsWords, tagOf } from '../view/serverItems.ts';
 import { Glyph } from './Glyph.tsx';
 import { Age, Bytes, CELL, Path } from './parts.tsx';
-
-function activityWord(server: Server): string {
-  return server.busy === 'unknown' ? NOTHING : server.busy;
-}
 
 interface StandingProps {
   readonly glyph: Server['standing'];
@@ -42,6 +38,7 @@ export const ServerCells = memo(function ServerCells({ server, phase, gone, age,
   const tag = tagOf(server);
   const owner = ownerWords(server);
   const place = serverPlace(server);
+  const sessions = sessionsWords(server);
   return (
     <>
       <StandingCell
@@ -64,12 +61,8 @@ export const ServerCells = memo(function ServerCells({ server, phase, gone, age,
       <div className="second col-owner" {...CELL} title={owner}>
         {owner}
       </div>
-      <div
-        className={server.busy === 'busy' && live ? 'num second strong' : 'num second'}
-        {...CELL}
-        title={server.busySign}
-      >
-        {live ? activityWord(server) : NOTHING}
+      <div className={sessions.busy && live ? 'num second strong' : 'num second'} {...CELL} title={sessions.tooltip}>
+        {live ? sessions.word : NOTHING}
       </div>
       <div className="num second col-cpu" {...CELL}>
         {live ? formatCpu(server.cpuPercent) : NOTHING}

@@ -1,6 +1,7 @@
 import { lifeWords } from '../../app/roll/ended-words.ts';
 import { isReachable, THIS_MACHINE } from '../../app/roll/host-words.ts';
 import type { HostEntry, Server } from '../../app/roll/schema.ts';
+import { sessionCounts } from '../../app/roll/session-words.ts';
 import {
   capitalised,
   clockTime,
@@ -12,11 +13,13 @@ import {
   standingWord,
 } from '../../app/roll/words.ts';
 import { useActs, useWindow } from '../state/context.tsx';
+import { useCarried } from '../state/useCarried.ts';
 import { serverActs } from '../view/serverActs.ts';
 import { ownerWords, whyQuestion } from '../view/serverItems.ts';
 import { Checklist, checksRan, DetailHead, Facts, ProcessTree, Section } from './DetailParts.tsx';
 import { Glyph } from './Glyph.tsx';
 import { Connection } from './HostDetails.tsx';
+import { IdleSection } from './IdleSection.tsx';
 import { LogSection } from './LogSection.tsx';
 import { Button } from './parts.tsx';
 import { Tunnel } from './Tunnel.tsx';
@@ -67,6 +70,41 @@ function Clients({ server }: { readonly server: Server }) {
           ))}
         </ul>
       )}
+    </Section>
+  );
+}
+
+/** How many sessions it carries, and the way to them; or why they are not known. */
+function Sessions({ server }: { readonly server: Server }) {
+  const acts = useActs();
+  const { sessions: own } = useCarried([server]);
+  const { sessions } = server;
+  if (!sessions.known && own.length === 0) {
+    return (
+      <Section title="Sessions" figure="not known">
+        <p className="note">{capitalised(sessions.why.replace(/\.$/u, ''))}.</p>
+      </Section>
+    );
+  }
+  const none = own.length === 0 && sessions.known && sessions.live === 0;
+  return (
+    <Section
+      title="Sessions"
+      figure={
+        none ? null : (
+          <Button look="link" onClick={() => acts.openServer(server, 'show-sessions')}>
+            Show
+          </Button>
+        )
+      }
+    >
+      <p className="note">
+        {none
+          ? 'It carries none.'
+          : own.length > 0
+            ? `${capitalised(sessionCounts(own))}.`
+            : `${plural(sessions.known ? sessions.live : 0, 'session')}.`}
+      </p>
     </Section>
   );
 }
@@ -192,9 +230,11 @@ export function ServerDetails({ server, host, home, now, phase }: Props) {
       <Section title="Processes" figure={`${memory} together`}>
         <ProcessTree processes={server.processes} />
       </Section>
+      <Sessions server={server} />
       <Clients server={server} />
       {server.supervised === null || away !== null ? null : <LogSection server={server} />}
       {away === null ? <KeepRunning server={server} /> : null}
+      {away === null ? <IdleSection server={server} /> : null}
       <Section title="About">
         <Facts
           facts={[

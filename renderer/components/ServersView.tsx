@@ -4,66 +4,34 @@ import type { HostEntry, Roll } from '../../app/roll/schema.ts';
 import { plural, serverLabel } from '../../app/roll/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
+import { steppedAge } from '../view/age.ts';
 import { leftoverActs, serverActs } from '../view/serverActs.ts';
 import {
   footerWords,
   itemNames,
   nextSort,
   type RollItem,
-  SERVER_COLUMNS,
   type ServerColumn,
-  type Sort,
   serverItems,
 } from '../view/serverItems.ts';
 import { phases } from '../view/strips.ts';
 import { Footer } from './Footer.tsx';
 import { Grid, type Point } from './Grid.tsx';
+import { GridHeads, type HeadColumn } from './GridHeads.tsx';
 import { Menu } from './Menu.tsx';
-import { columnRole, ROW } from './parts.tsx';
 import { LeftoverCells, ServerCells } from './ServerCells.tsx';
 import type { RowKey } from './useGridKeys.ts';
 import { useHeld, waitingWords } from './useHeld.ts';
 
-const HEADS: Readonly<Record<ServerColumn, { readonly word: string; readonly classes: string }>> = {
-  standing: { word: 'Standing', classes: '' },
-  server: { word: 'Server', classes: '' },
-  owner: { word: 'Owner', classes: 'col-owner' },
-  activity: { word: 'Activity', classes: 'num' },
-  cpu: { word: 'CPU %', classes: 'num col-cpu' },
-  memory: { word: 'Memory', classes: 'num' },
-  age: { word: 'Age', classes: 'num' },
-};
-
-function Heads({ sort, onSort }: { readonly sort: Sort; readonly onSort: (sort: Sort) => void }) {
-  return (
-    <div className="head cols-servers" {...ROW}>
-      {SERVER_COLUMNS.map((column) => {
-        const chosen = column === sort.column;
-        const direction = sort.descending ? 'descending' : 'ascending';
-        return (
-          <div key={column} className={HEADS[column].classes} {...columnRole(chosen ? direction : 'none')}>
-            <button
-              type="button"
-              tabIndex={-1}
-              className={chosen ? 'head-button sorted' : 'head-button'}
-              onClick={() => onSort(nextSort(sort, column))}
-            >
-              {HEADS[column].word}
-              {chosen ? (sort.descending ? ' ↓' : ' ↑') : ''}
-            </button>
-          </div>
-        );
-      })}
-    </div>
-  );
-}
-
-/** An age in steps that its text shows: seconds below a minute, else minutes. */
-function steppedAge(startedAt: string, now: number): number {
-  const age = Math.max(0, now - Date.parse(startedAt));
-  const step = age < 60_000 ? 1000 : 60_000;
-  return Math.floor(age / step) * step;
-}
+const HEADS: readonly HeadColumn<ServerColumn>[] = [
+  { column: 'standing', word: 'Standing', classes: '' },
+  { column: 'server', word: 'Server', classes: '' },
+  { column: 'owner', word: 'Owner', classes: 'col-owner' },
+  { column: 'sessions', word: 'Sessions', classes: 'num' },
+  { column: 'cpu', word: 'CPU %', classes: 'num col-cpu' },
+  { column: 'memory', word: 'Memory', classes: 'num' },
+  { column: 'age', word: 'Age', classes: 'num' },
+];
 
 /** An empty list says what was looked at, or why nothing was. */
 function nothingWords(hosts: readonly HostEntry[], host: string | null): string {
@@ -140,7 +108,14 @@ export function ServersView({ roll, home }: { readonly roll: Roll; readonly home
         <Grid<Row>
           label="Servers"
           columns="cols-servers"
-          head={<Heads sort={sort} onSort={(next) => store.setState({ sort: next })} />}
+          head={
+            <GridHeads
+              columns="cols-servers"
+              heads={HEADS}
+              sort={sort}
+              onSort={(column) => store.setState({ sort: nextSort(sort, column) })}
+            />
+          }
           items={list.items}
           selected={selected}
           onSelect={(key) => select(store, 'servers', key)}

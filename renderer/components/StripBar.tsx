@@ -2,7 +2,6 @@ import { type ReactNode, useState } from 'react';
 import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
 import { leakedTotals, reapLabel, serverLabel } from '../../app/roll/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
-import { select } from '../state/store.ts';
 import { hasKey, type Strip, strips, taskTitle } from '../view/strips.ts';
 import { EndedStrip } from './EndedStrip.tsx';
 import { Glyph } from './Glyph.tsx';
@@ -11,7 +10,6 @@ import { Button } from './parts.tsx';
 import { ALERT_LOOKS, StripFrame } from './StripFrame.tsx';
 
 function AlertActs({ alert, roll }: { readonly alert: Alert; readonly roll: Roll }) {
-  const { store } = useRollcall();
   const acts = useActs();
   if (alert.act === 'reap-leaked') {
     const totals = leakedTotals(roll);
@@ -37,15 +35,31 @@ function AlertActs({ alert, roll }: { readonly alert: Alert; readonly roll: Roll
       </Button>
     );
   }
+  if (alert.act === 'retry-hooks') {
+    return (
+      <>
+        <Button look="link" onClick={acts.forgetHooks}>
+          Give up
+        </Button>
+        <Button onClick={acts.retryHooks}>Run again</Button>
+      </>
+    );
+  }
   if (alert.act === 'show-records') return <Button onClick={() => acts.show('records')}>Show records</Button>;
   const server = roll.servers.find((row) => alert.servers.includes(row.id));
-  if (alert.act !== 'show-server' || server === undefined) return null;
-  const show = (): void => {
-    acts.show('servers');
-    store.setState({ host: null, filter: '' });
-    select(store, 'servers', server.id);
-  };
-  return <Button onClick={show}>Show {serverLabel(server)}</Button>;
+  if (server === undefined) return null;
+  const show = (): void => acts.showServer(server.id);
+  if (alert.act === 'keep-awake') {
+    return (
+      <>
+        <Button look="link" onClick={show}>
+          Show {serverLabel(server)}
+        </Button>
+        <Button onClick={() => acts.keepAwake(server.id)}>Keep running</Button>
+      </>
+    );
+  }
+  return alert.act === 'show-server' ? <Button onClick={show}>Show {serverLabel(server)}</Button> : null;
 }
 
 function TaskFrame({ task, children }: { readonly task: Task; readonly children: ReactNode }) {

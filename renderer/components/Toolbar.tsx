@@ -1,13 +1,15 @@
 import type { RefObject } from 'react';
 import type { Roll } from '../../app/roll/schema.ts';
+import { isLive } from '../../app/roll/session-words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import type { ListView } from '../state/store.ts';
 import { Glyph } from './Glyph.tsx';
 import { Button } from './parts.tsx';
 
-/** The views in the order of their tabs, and of Ctrl+1 to Ctrl+3. */
+/** The views in the order of their tabs, and of Ctrl+1 to Ctrl+4. */
 export const VIEWS: readonly { readonly view: ListView; readonly word: string }[] = [
   { view: 'servers', word: 'Servers' },
+  { view: 'sessions', word: 'Sessions' },
   { view: 'records', word: 'Stale records' },
   { view: 'timeline', word: 'Timeline' },
 ];
@@ -15,6 +17,7 @@ export const VIEWS: readonly { readonly view: ListView; readonly word: string }[
 function figure(roll: Roll, view: ListView, host: string | null): number | null {
   const here = (row: { readonly host: string }): boolean => host === null || row.host === host;
   if (view === 'servers') return roll.servers.filter(here).length;
+  if (view === 'sessions') return roll.sessions.filter((session) => isLive(session) && here(session)).length;
   return view === 'records' ? roll.records.filter((record) => record.clearable && here(record)).length : null;
 }
 

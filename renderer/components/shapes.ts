@@ -21,6 +21,13 @@ const SHAPE_TABLE = {
   detached: fill(RING),
   suspect: fill('M6 .4 11.6 6 6 11.6.4 6Zm0 2.2L2.6 6 6 9.4 9.4 6Z'),
   leaked: fill('M6 .4 11.6 6 6 11.6.4 6Z'),
+  // Sessions
+  busy: fill('M3 1.6v8.8a.6.6 0 0 0 .9.5l7-4.4a.6.6 0 0 0 0-1l-7-4.4a.6.6 0 0 0-.9.5Z'),
+  waiting: fill('M2.5 2h2.75v8H2.5ZM6.75 2H9.5v8H6.75Z'),
+  retrying: line(1.5, 'M10 6.3A4 4 0 1 1 8.9 3.2M9.9 1.2v2.6H7.3'),
+  idle: fill('M6 4a2 2 0 1 1 0 4 2 2 0 0 1 0-4Z'),
+  ended: fill('M2.5 5.25h7v1.5h-7Z'),
+  child: line(1.2, 'M3 1.5v5h6M7.2 4.7 9 6.5 7.2 8.3'),
   // Hosts and work under way
   on: fill('M6 3a3 3 0 1 1 0 6 3 3 0 0 1 0-6Z'),
   off: fill('M6 2.5a3.5 3.5 0 1 1 0 7 3.5 3.5 0 0 1 0-7ZM6 4a2 2 0 1 0 0 4 2 2 0 0 0 0-4Z'),
@@ -49,6 +56,7 @@ const SHAPE_TABLE = {
   dot: icon('M8 8h.01', 3),
   computer: icon('M3.75 3h8.5a1 1 0 0 1 1 1v5.25a1 1 0 0 1-1 1h-8.5a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1ZM1.5 13h13'),
   all: icon('M6.5 3.5h7M6.5 8h7M6.5 12.5h7M2.75 3.5h.01M2.75 8h.01M2.75 12.5h.01', 1.8),
+  clock: icon('M8 2.25a5.75 5.75 0 1 1 0 11.5 5.75 5.75 0 0 1 0-11.5ZM8 5v3.25l2.25 1.5'),
   signal: icon('M8 2.5v7M4.75 6.5 8 9.75l3.25-3.25M3 13h10'),
   shield: icon('M8 2 3.25 3.75v3.75c0 3 2 5.25 4.75 6.5 2.75-1.25 4.75-3.5 4.75-6.5V3.75Z'),
   play: icon('M5 3.25v9.5L12.5 8Z'),

@@ -8,6 +8,7 @@ import { HostStepsDialog } from './HostStepsDialog.tsx';
 import { LogDialog } from './LogDialog.tsx';
 import { PlanDialog } from './PlanDialog.tsx';
 import { ReapDialog } from './ReapDialog.tsx';
+import { SessionDialog } from './SessionDialog.tsx';
 import { StartDialog } from './StartDialog.tsx';
 import { StopAllDialog } from './StopAllDialog.tsx';
 import { TaskDialog } from './TaskDialog.tsx';
@@ -23,6 +24,8 @@ export function Dialogs({ roll, home }: { readonly roll: Roll; readonly home: st
       return <ReapDialog key={dialog.id} id={dialog.id} label={dialog.label} why={dialog.why} />;
     case 'end':
       return <EndDialog key={`${dialog.act} ${dialog.server.id}`} act={dialog.act} server={dialog.server} />;
+    case 'session':
+      return <SessionDialog key={`${dialog.act} ${dialog.session.key}`} act={dialog.act} session={dialog.session} />;
     case 'stop-all':
       return <StopAllDialog servers={dialog.servers} />;
     case 'start':

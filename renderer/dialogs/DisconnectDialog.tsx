@@ -1,9 +1,11 @@
 import { useState } from 'react';
 import type { HostEntry, Server } from '../../app/roll/schema.ts';
+import { sessionConsequences } from '../../app/roll/session-words.ts';
 import { formatBytes, memoryOf, plural, serverLabel } from '../../app/roll/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
+import { useCarried } from '../state/useCarried.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { CheckBox, Consequences, FailureNote } from './parts.tsx';
 import { useCommand } from './useCommand.ts';
@@ -18,6 +20,7 @@ interface Props {
 export function DisconnectDialog({ host, servers }: Props) {
   const acts = useActs();
   const { running, result, give } = useCommand();
+  const carried = useCarried(servers);
   const [named, setNamed] = useState(false);
   const busy = servers.filter(({ busy: state, stop }) => state === 'busy' || stop.allowed === 'force');
   const things = plural(servers.length, 'server');
@@ -76,6 +79,7 @@ export function DisconnectDialog({ host, servers }: Props) {
           </li>
         ))}
       </ul>
+      {asked ? null : <Consequences lines={sessionConsequences(carried.sessions, carried.hooks)} />}
       {busy.length > 0 && !asked ? (
         <CheckBox checked={named} onChange={setNamed} label="Interrupt what is busy">
           <span>Interrupt {plural(busy.length, 'busy server')}</span>

@@ -1,26 +1,45 @@
 import { useState } from 'react';
-import type { Server } from '../../app/roll/schema.ts';
+import type { Server, Session } from '../../app/roll/schema.ts';
+import { isAtWork, sessionConsequences } from '../../app/roll/session-words.ts';
 import { formatBytes, plural, rowName, serverLabel } from '../../app/roll/words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
+import { useCarried } from '../state/useCarried.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { actLead, CheckBox, Consequences, FailureNote } from './parts.tsx';
 import { useRun } from './useRun.ts';
 
-/** Every consequence of ending a server of ours, in figures, the zero ones too when they calm. */
-export function endConsequences(server: Server, act: 'stop' | 'restart'): readonly string[] {
+/** What it does now, where no session tells that. */
+function activity(server: Server, sessions: readonly Session[]): readonly string[] {
+  if (sessions.some(isAtWork) || (sessions.length > 0 && server.busy === 'idle')) return [];
+  const sign = {
+    busy: `It is interrupted at work: ${server.busySign}`,
+    idle: 'Nothing is interrupted: it is idle',
+    unknown: `Whether it is busy is unknown: ${server.busySign}`,
+  };
+  return [sign[server.busy]];
+}
+
+/**
+ * Every consequence of ending a server of ours, in figures, the zero ones too when they calm.
+ *
+ * @param sessions those that it carries now
+ * @param hooks how many session-end hooks the configuration has
+ */
+export function endConsequences(
+  server: Server,
+  act: 'stop' | 'restart',
+  sessions: readonly Session[],
+  hooks: number,
+): readonly string[] {
   const count = server.processes.length;
   const end = count === 1 ? 'ends' : 'end';
   const clients = server.clients?.map(
     (client) => `${client.label}, loses its ${plural(client.connections, 'connection')}`,
   ) ?? ['Whether somebody is connected is unknown: its connections could not be read'];
-  const busy = {
-    busy: `It is interrupted at work: ${server.busySign}`,
-    idle: 'Nothing is interrupted: it is idle',
-    unknown: `Whether it is busy is unknown: ${server.busySign}`,
-  };
   return [
-    busy[server.busy],
+    ...sessionConsequences(sessions, hooks),
+    ...activity(server, sessions),
     ...(clients.length === 0 ? ['0 clients are connected'] : clients),
     `${plural(count, 'process', 'processes')} ${end}, ${formatBytes(server.memoryBytes).text} freed`,
     ...(act === 'restart' ? ['A new server starts in the same folder afterwards'] : []),
@@ -36,6 +55,7 @@ interface Props {
 export function EndDialog({ act, server }: Props) {
   const acts = useActs();
   const run = useRun();
+  const carried = useCarried([server]);
   const [named, setNamed] = useState(false);
   const permission = server[act];
   const needsForce = permission.allowed === 'force';
@@ -73,7 +93,7 @@ export function EndDialog({ act, server }: Props) {
         </>
       }
     >
-      <Consequences lines={endConsequences(server, act)} />
+      <Consequences lines={endConsequences(server, act, carried.sessions, carried.hooks)} />
       {needsForce && run.state === 'idle' ? (
         <CheckBox checked={named} onChange={setNamed} label={`${verb} ${name} all the same`}>
           <span>

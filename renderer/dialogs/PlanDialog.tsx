@@ -1,9 +1,11 @@
 import { type ReactNode, useState } from 'react';
 import type { Plan } from '../../app/roll/commands.ts';
 import type { ReapResult } from '../../app/roll/schema.ts';
+import { isAtWork } from '../../app/roll/session-words.ts';
 import { formatBytes, leakedThings, plural } from '../../app/roll/words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
+import { useCarried } from '../state/useCarried.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { notInPlan, PlanRows } from './PlanRows.tsx';
 import { FailureNote } from './parts.tsx';
@@ -36,10 +38,22 @@ export function allGone(results: readonly ReapResult[]): boolean {
   return results.length > 0 && results.every((result) => result.outcome === 'gone');
 }
 
-function Sums({ sums, busy }: { readonly sums: PlanSums; readonly busy: number }) {
+interface SumsProps {
+  readonly sums: PlanSums;
+  readonly busy: number;
+  /** Sessions that end with what is chosen, none of them at work. */
+  readonly calm: number;
+  /** What those are called: one that has an error is not idle. */
+  readonly calmNoun: string;
+}
+
+function Sums({ sums, busy, calm, calmNoun }: SumsProps) {
   const cells: [string, string][] = [
     [formatBytes(sums.freesBytes).text, 'freed'],
     [plural(sums.processes, 'process', 'processes'), `on ${plural(sums.hosts, 'host')}`],
+    ...(calm === 0
+      ? []
+      : [[plural(calm, calmNoun), `${calm === 1 ? 'ends' : 'end'}, history is kept`] as [string, string]]),
     [`${busy} busy`, busy === 0 ? 'nothing interrupted' : 'interrupted'],
   ];
   return (
@@ -75,6 +89,9 @@ export function PlanDialog() {
     (plan?.rows ?? []).filter((row) => notInPlan(row) === null && !left.has(row.id)).map((row) => row.id),
   );
   const sums = plan === null ? null : planSums(plan, chosen);
+  const carried = useCarried([...chosen].map((id) => ({ id })));
+  const atWork = carried.sessions.filter(isAtWork).length;
+  const calm = carried.sessions.filter((session) => !isAtWork(session));
   const things = sums === null ? '' : leakedThings(sums, '');
   const ended = run.task?.rows.filter((row) => row.outcome !== null).length ?? 0;
   const results = run.result?.results ?? run.task?.results ?? [];
@@ -111,7 +128,12 @@ export function PlanDialog() {
       top={
         plan === null || sums === null || plan.rows.length === 0 ? null : (
           <>
-            <Sums sums={sums} busy={plan.busy} />
+            <Sums
+              sums={sums}
+              busy={Math.max(plan.busy, atWork)}
+              calm={calm.length}
+              calmNoun={calm.every(({ state }) => state === 'idle') ? 'idle session' : 'session'}
+            />
             {run.state === 'running' ? (
               <progress className="progress" aria-label="Servers ended" value={ended} max={chosen.size} />
             ) : null}
@@ -141,6 +163,7 @@ export function PlanDialog() {
       {plan === null ? null : (
         <PlanRows
           plan={plan}
+          sessions={carried.sessions}
           chosen={chosen}
           onChoose={choose}
           running={run.state === 'running'}

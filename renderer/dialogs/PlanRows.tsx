@@ -1,5 +1,6 @@
 import type { Plan } from '../../app/roll/commands.ts';
-import type { ReapResult, Task } from '../../app/roll/schema.ts';
+import type { ReapResult, Session, Task } from '../../app/roll/schema.ts';
+import { interruptions, liveSessionsOn } from '../../app/roll/session-words.ts';
 import { withoutHost } from '../../app/roll/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Bytes } from '../components/parts.tsx';
@@ -10,6 +11,8 @@ type Step = PlanRow['steps'][number];
 
 interface Props {
   readonly plan: Plan;
+  /** Those that its servers carry now. */
+  readonly sessions: readonly Session[];
   /** Ids of the rows that are taken. */
   readonly chosen: ReadonlySet<string>;
   readonly onChoose: (id: string, chosen: boolean) => void;
@@ -80,7 +83,7 @@ function Box({ row, props }: { readonly row: PlanRow; readonly props: Props }) {
 
 /** The plan, row by row: each server with its processes in the order in which they end; later, what came of each. */
 export function PlanRows(props: Props) {
-  const { plan, task, results } = props;
+  const { plan, task, results, sessions } = props;
   const numbers = new Map(
     plan.rows
       .flatMap((row) => row.steps.map((step) => [row.id, step.pid] as const))
@@ -91,6 +94,8 @@ export function PlanRows(props: Props) {
       {plan.rows.map((row) => {
         const why = notInPlan(row);
         const owner = row.ownerLabel === null ? '' : `, was ${row.ownerLabel}’s`;
+        // What was cut off is told before, not after.
+        const cut = results.length > 0 ? [] : interruptions(liveSessionsOn(sessions, [row]));
         const messages = results.filter((result) => result.id === row.id && result.outcome !== 'gone');
         return (
           <div key={row.id} className={props.chosen.has(row.id) ? 'plan-block' : 'plan-block left-out'}>
@@ -115,6 +120,11 @@ export function PlanRows(props: Props) {
               </span>
             </div>
             {why === null ? null : <p className="plan-note">{why}</p>}
+            {cut.map((line) => (
+              <p className="plan-note" key={line}>
+                {line}.
+              </p>
+            ))}
             {messages.map((result) => (
               <p className="plan-note" key={`${result.pid} ${result.message}`}>
                 {result.message}

@@ -1,8 +1,11 @@
 import { useState } from 'react';
 import type { Plan } from '../../app/roll/commands.ts';
+import type { Session } from '../../app/roll/schema.ts';
+import { sessionConsequences } from '../../app/roll/session-words.ts';
 import { formatBytes, plural, withoutHost } from '../../app/roll/words.ts';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
+import { useCarried } from '../state/useCarried.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { allGone } from './PlanDialog.tsx';
 import { actLead, CheckBox, Consequences, FailureNote, Outcome } from './parts.tsx';
@@ -11,10 +14,16 @@ import { useRun } from './useRun.ts';
 
 type PlanRow = Plan['rows'][number];
 
-/** Every consequence in figures. */
-export function consequences(row: PlanRow): readonly string[] {
+/**
+ * Every consequence in figures.
+ *
+ * @param sessions those that it carries now
+ * @param hooks how many session-end hooks the configuration has
+ */
+export function consequences(row: PlanRow, sessions: readonly Session[], hooks: number): readonly string[] {
   const one = row.steps.length === 1;
   return [
+    ...sessionConsequences(sessions, hooks),
     ...row.consequences,
     `${plural(row.steps.length, 'process', 'processes')} ${one ? 'ends' : 'end'}, ${formatBytes(row.memoryBytes).text} freed`,
   ];
@@ -57,6 +66,7 @@ export function ReapDialog({ id, label, why }: Props) {
   const acts = useActs();
   const looked = usePlan(id);
   const run = useRun();
+  const carried = useCarried([{ id }]);
   const [named, setNamed] = useState(false);
   const row = looked.state === 'ready' ? (looked.plan.rows.find((entry) => entry.id === id) ?? null) : null;
   const forbidden = row !== null && row.refusal !== null && !row.needsForce;
@@ -97,7 +107,7 @@ export function ReapDialog({ id, label, why }: Props) {
       ) : null}
       {row === null ? null : (
         <>
-          <Consequences lines={consequences(row)} />
+          <Consequences lines={consequences(row, carried.sessions, carried.hooks)} />
           <Steps row={row} results={run.result} />
           {needsForce && run.state === 'idle' ? (
             <CheckBox checked={named} onChange={setNamed} label={`Reap ${label} all the same`}>

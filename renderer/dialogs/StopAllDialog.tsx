@@ -1,12 +1,14 @@
 import { useState } from 'react';
 import type { CommandResult } from '../../app/roll/commands.ts';
 import type { Server } from '../../app/roll/schema.ts';
+import { sessionConsequences } from '../../app/roll/session-words.ts';
 import { formatBytes, memoryOf, plural, rowName } from '../../app/roll/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
+import { useCarried } from '../state/useCarried.ts';
 import { DialogShell } from './DialogShell.tsx';
-import { CheckBox, FailureNote } from './parts.tsx';
+import { CheckBox, Consequences, FailureNote } from './parts.tsx';
 
 interface Done {
   readonly server: Server;
@@ -24,6 +26,7 @@ export function StopAllDialog({ servers }: { readonly servers: readonly Server[]
   const acts = useActs();
   const [done, setDone] = useState<readonly Done[] | null>(null);
   const [named, setNamed] = useState(false);
+  const carried = useCarried(servers);
   const busy = servers.filter((server) => server.stop.allowed === 'force');
   const things = plural(servers.length, 'server');
 
@@ -78,6 +81,7 @@ export function StopAllDialog({ servers }: { readonly servers: readonly Server[]
           </li>
         ))}
       </ul>
+      {done === null ? <Consequences lines={sessionConsequences(carried.sessions, carried.hooks)} /> : null}
       {busy.length > 0 && done === null ? (
         <CheckBox checked={named} onChange={setNamed} label="Interrupt what is busy">
           <span>Interrupt {plural(busy.length, 'busy server')}</span>

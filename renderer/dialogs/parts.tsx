@@ -35,6 +35,7 @@ export function CheckBox({ checked, disabled = false, onChange, label, children 
 
 /** Consequences, one per line. */
 export function Consequences({ lines }: { readonly lines: readonly string[] }) {
+  if (lines.length === 0) return null;
   return (
     <ul className="ends">
       {lines.map((line) => (

@@ -119,6 +119,7 @@ export function fakeBridge(first: Roll): FakeBridge {
     'url.copy': () => done,
     'text.copy': () => done,
     'folder.choose': () => ({ path: `${HOME}/src/atlas` }),
+    'timeline.export': () => ({ ok: true, path: `${HOME}/Documents/rollcall-timeline-2026-11-30.json`, entries: 312 }),
     'config.open': () => done,
     'app.info': () => ({
       version: '0.1.0',

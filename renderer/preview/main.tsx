@@ -6,6 +6,7 @@ import { type FakeBridge, fakeBridge } from './bridge.ts';
 import { endedRoll, GIVEN_UP, MEANT, STARTING, WAITING } from './ended.ts';
 import { askingRoll, firstRunRoll, hostsRoll, question } from './hosts.ts';
 import { emptyRoll, exampleRoll, localRoll } from './rolls.ts';
+import { statesRoll, watchAlertsRoll } from './sessions.ts';
 
 declare global {
   interface Window {
@@ -31,6 +32,9 @@ const EXAMPLES: Readonly<Record<string, () => ReturnType<typeof exampleRoll>>> =
   'host-key': () => askingRoll(question('host-key')),
   password: () => askingRoll(question('password', { attempt: 2 }), question('code', { host: 'web-us' })),
   passphrase: () => askingRoll(question('passphrase')),
+  sessions: () => statesRoll(exampleRoll()),
+  'idle-soon': () => watchAlertsRoll(exampleRoll(), 'keep-awake'),
+  'hooks-failed': () => watchAlertsRoll(exampleRoll(), 'retry-hooks'),
   many: () => endedRoll(WAITING, GIVEN_UP, MEANT, STARTING),
 };
 const roll = (EXAMPLES[query.get('roll') ?? 'example'] ?? exampleRoll)();

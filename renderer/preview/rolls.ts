@@ -9,24 +9,15 @@ import type {
   SshEntry,
   Standing,
 } from '../../app/roll/schema.ts';
+import { ago, DAY, HOME, HOUR, id, MINUTE, TAKEN_AT } from './base.ts';
+import { exampleSessions } from './sessions.ts';
 
-export const HOME = '/home/ada';
-/** The moment of every example roll; local time so that clock times read alike everywhere. */
-export const TAKEN_AT = new Date(2026, 10, 30, 14, 32, 5);
+export { HOME, TAKEN_AT } from './base.ts';
 
 const MB = 1_000_000;
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-const ago = (ms: number): string => new Date(TAKEN_AT.getTime() - ms).toISOString();
 
 function identity(pid: number): Server['identity'] {
   return { hostId: 'h1', bootId: 'b1', pidNamespace: '4026531836', pid, startTime: `linux:${pid}00` };
-}
-
-function id(pid: number): string {
-  return pid.toString(16).padStart(16, '0');
 }
 
 function processRow(pid: number, depth: number, command: string, megabytes: number): ProcessRow {
@@ -499,17 +490,46 @@ function timeline(): AuditEntry[] {
     pid: number | null,
     subject: string,
     text: string,
+    session: number | null = null,
   ): AuditEntry => ({
     at: ago(ms),
     event,
     host: hostName,
     pid,
-    server: null,
-    session: null,
+    server: pid === null ? null : id(pid),
+    session: session === null ? null : id(0x5e5_0000 + session),
     subject,
     text,
   });
   return [
+    at(
+      3000,
+      'idle-soon',
+      'local',
+      30_044,
+      't3 :3773 on local',
+      'it has been idle for 29 min and stops at 14:33, as it was set to',
+    ),
+    at(MINUTE, 'session-started', 'build-01', 20_533, 'Rewrite the landing page header', 'it began on t3 :3773', 2),
+    at(MINUTE + 20_000, 'session-aborted', 'local', 30_010, 'Add CSV import', 'it was interrupted from the window', 9),
+    at(MINUTE + 21_000, 'session-idle', 'local', 30_010, 'Add CSV import', 'it is idle after 4 min of work', 9),
+    at(
+      MINUTE + 40_000,
+      'session-ended',
+      'local',
+      39_902,
+      'Clean the fixtures',
+      'its server, opencode :39902, was reaped',
+    ),
+    at(MINUTE + 38_000, 'hook-done', 'local', null, 'Clean the fixtures', 'entire hooks opencode session-end, 0.4 s'),
+    at(
+      MINUTE + 36_000,
+      'hook-failed',
+      'local',
+      null,
+      'Clean the fixtures',
+      'notify-me exited with code 1, attempt 1 of 5',
+    ),
     at(2 * MINUTE, 'reap-done', 'local', 39_902, 'Reaped opencode :39902', '5 processes, 1.12 GB freed'),
     at(2 * MINUTE + 20_000, 'signal-refused', 'build-01', 4121, 'Refused to signal PID 4121', 'reused by postgres'),
     at(11 * MINUTE, 'leaked', 'build-01', 20_931, 'opencode :4096 leaked', 'its shell ended, nobody is connected'),
@@ -562,7 +582,7 @@ export function exampleRoll(): Roll {
     leftovers: [],
     ended: [],
     records: records(),
-    sessions: [],
+    sessions: exampleSessions(list),
     alerts: [
       {
         id: 'leaks',
@@ -621,6 +641,7 @@ export function localRoll(): Roll {
     hosts: roll.hosts.slice(0, 1),
     servers: [...own, kim],
     leftovers: [LEFTOVER],
+    sessions: roll.sessions.filter((session) => session.host === 'local'),
     records: roll.records.filter((record) => record.host === 'local'),
     timeline: roll.timeline.filter((entry) => entry.host === 'local'),
     alerts: [
@@ -639,5 +660,5 @@ export function localRoll(): Roll {
 /** A machine on which nothing runs. */
 export function emptyRoll(): Roll {
   const roll = localRoll();
-  return { ...roll, servers: [], leftovers: [], records: [], alerts: [], timeline: [] };
+  return { ...roll, servers: [], leftovers: [], sessions: [], records: [], alerts: [], timeline: [] };
 }

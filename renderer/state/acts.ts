@@ -4,11 +4,13 @@ import { actRefusal } from '../../app/roll/host-words.ts';
 import type { Ended, HostEntry, Leftover, Permission, RecordEntry, Server } from '../../app/roll/schema.ts';
 import { leftoverName, rowName } from '../../app/roll/words.ts';
 import { type Act, urlRefusal } from '../view/serverActs.ts';
+import { brokenConnection, refused } from './failures.ts';
 import { type HostWishes, hostWishes } from './hostWishes.ts';
-import type { Dialog, View, WindowStore } from './store.ts';
+import { type SessionWishes, sessionWishes } from './sessionWishes.ts';
+import type { Dialog, View, WindowState, WindowStore } from './store.ts';
 
 /** Everything the window can ask the rest of Rollcall to do, and everything that changes what the window shows. */
-export interface Acts extends HostWishes {
+export interface Acts extends HostWishes, SessionWishes {
   /** Never rejects: a broken connection is a failure, too. */
   run(command: Command): Promise<CommandResult>;
   plan(targets: 'leaked' | readonly string[]): Promise<Plan | Failure>;
@@ -43,23 +45,21 @@ export interface Acts extends HostWishes {
   complain(failure: Failure | null): void;
 }
 
-/** The window and the rest of the app do not understand each other. */
-export function brokenConnection(error: unknown): Failure {
-  return {
-    code: 'window-disconnected',
-    message: 'The window got no answer from the rest of Rollcall.',
-    remedy: 'Look at the timeline for what was done, then try again; if it stays so, quit Rollcall and start it again.',
-    detail: error instanceof Error ? error.message : String(error),
-  };
-}
-
-function refused(message: string): Failure {
-  return { code: 'refused', message, remedy: '', detail: null };
-}
-
 /** What stands against an act that is open all the same. */
 function against(permission: Permission): string | null {
   return permission.allowed === 'yes' ? null : permission.why;
+}
+
+/** Sessions or timeline of one server alone. */
+function narrowedTo(
+  { host }: Pick<WindowState, 'host'>,
+  server: Server,
+): Pick<WindowState, 'scope' | 'filter' | 'host'> {
+  return {
+    scope: { type: 'server', id: server.id, name: rowName(server) },
+    filter: '',
+    host: host === server.host ? host : null,
+  };
 }
 
 /** True for an answer that says why there is no plan. */
@@ -126,6 +126,15 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
     store.getState().roll?.hosts.find(({ name }) => name === row.host);
 
   return {
+    ...sessionWishes({
+      store,
+      runFromWindow: (command) => void runFromWindow(command),
+      ask,
+      complain,
+      copy: (text) => void copy(text),
+      openUrl: (server) => void order('url.open', server),
+      exportTimeline: (choice) => tryRequest('timeline.export', choice),
+    }),
     ...hostWishes({ store, run, ask, complain, copy: (text) => void copy(text) }),
     run,
     readInfo,
@@ -198,6 +207,10 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
           return void copy(String(server.pid));
         case 'copy-command':
           return void copy(server.command.join(' '));
+        case 'show-sessions':
+          return store.setState({ ...narrowedTo(store.getState(), server), view: 'sessions' });
+        case 'show-timeline':
+          return store.setState({ ...narrowedTo(store.getState(), server), view: 'timeline' });
       }
     },
     openLeftover(leftover, act) {
@@ -218,7 +231,7 @@ export function createActs(store: WindowStore, bridge: Bridge): Acts {
       else complain(refused(first.keptBecause ?? 'This record is kept: it is not Rollcall’s to move.'));
     },
     show(view) {
-      store.setState({ view, problem: null });
+      store.setState({ view, scope: null, problem: null });
       // A tray may have come or gone, and with it what closing the window does.
       if (view === 'settings') readInfo();
     },

@@ -33,6 +33,36 @@ test('the first roll goes whole, then only what differs', () => {
   expect(third).toMatchObject({ servers: null });
 });
 
+/** Five thousand sessions over a hundred servers. */
+function crowdedRoll(): Roll {
+  const roll = exampleRoll();
+  const [server] = roll.servers;
+  const [session] = roll.sessions;
+  if (server === undefined || session === undefined) throw new Error('the example is empty');
+  const id = (n: number): string => n.toString(16).padStart(16, '0');
+  return {
+    ...roll,
+    servers: Array.from({ length: 100 }, (_, n) => ({ ...server, id: id(n) })),
+    sessions: Array.from({ length: 5000 }, (_, n) => ({ ...session, key: id(n), id: `ses_${n}`, server: id(n % 100) })),
+  };
+}
+
+test('of five thousand sessions the one that changed is sent, and is the only new object', () => {
+  const sender = new RollSender();
+  const first = crowdedRoll();
+  const shown = applyChange(null, wired(sender.changeTo(first)));
+  const second = later(first, (next) => {
+    const session = next.sessions[2500];
+    if (session !== undefined) session.state = 'waiting';
+  });
+  const change = wired(sender.changeTo(second));
+  expect(change).toMatchObject({ servers: null, sessions: { changed: [second.sessions[2500]] } });
+  const after = applyChange(shown, change);
+  expect(after).toEqual(second);
+  expect(after?.sessions.flatMap((session, n) => (session === shown?.sessions[n] ? [] : [n]))).toEqual([2500]);
+  expect(after?.servers).toBe(shown?.servers);
+});
+
 test('what did not change keeps its object', () => {
   const sender = new RollSender();
   const shown = applyChange(null, wired(sender.changeTo(exampleRoll())));
@@ -81,6 +111,7 @@ test('a change with anything that the schema does not know is refused', () => {
   expect(rollChangeSchema.safeParse({ ...change, parts: { ...change.parts, hosts: [{}] } }).success).toBe(false);
   expect(rollChangeSchema.safeParse({ ...change, parts: { ...change.parts, extra: 1 } }).success).toBe(false);
   expect(rollChangeSchema.safeParse({ ...change, servers: { ids: ['x'], changed: [] } }).success).toBe(false);
+  expect(rollChangeSchema.safeParse({ ...change, sessions: { ids: [], changed: [{}] } }).success).toBe(false);
 });
 
 test('any run of rolls arrives as it was', () => {
@@ -89,6 +120,7 @@ test('any run of rolls arrives as it was', () => {
     servers: fc.shuffledSubarray(all.servers),
     alerts: fc.subarray(all.alerts),
     timeline: fc.subarray(all.timeline),
+    sessions: fc.shuffledSubarray(all.sessions),
     cpu: fc.option(fc.integer({ min: 0, max: 400 })),
     at: fc.nat(20),
   });
@@ -97,9 +129,11 @@ test('any run of rolls arrives as it was', () => {
       const sender = new RollSender();
       let shown: Roll | null = null;
       let roll = all;
-      for (const { servers, alerts, timeline, cpu, at } of steps) {
+      for (const { servers, alerts, timeline, sessions, cpu, at } of steps) {
         roll = later(roll, (next) => {
-          Object.assign(next, structuredClone({ servers, alerts, timeline }));
+          Object.assign(next, structuredClone({ servers, alerts, timeline, sessions }));
+          const session = next.sessions[at];
+          if (session !== undefined) session.detail = String(cpu);
           const server = next.servers[at];
           if (server !== undefined) server.cpuPercent = cpu;
         });

@@ -3,7 +3,8 @@ import { applyChange } from '../../app/roll/change.ts';
 import type { Bridge, Show } from '../../app/roll/channels.ts';
 import { endedBy } from '../../app/roll/ended-words.ts';
 import { endedKey } from '../view/strips.ts';
-import { type Acts, brokenConnection } from './acts.ts';
+import type { Acts } from './acts.ts';
+import { brokenConnection } from './failures.ts';
 import { findServer, receiveRoll, select, showRoll, type WindowStore } from './store.ts';
 
 /** Opens the place that tray, notification or second launch asked for. */
@@ -11,9 +12,10 @@ export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
   const named =
     place.host === undefined ? undefined : store.getState().roll?.hosts.find(({ name }) => name === place.host);
   store.setState({
-    view: place.view === 'sessions' ? 'servers' : place.view,
+    view: place.view,
     host: named?.name ?? null,
     filter: '',
+    scope: null,
     problem: null,
   });
   if (place.server !== null) select(store, 'servers', place.server);

@@ -2,9 +2,10 @@ import { createStore, type StoreApi } from 'zustand/vanilla';
 import type { RequestResult } from '../../app/roll/channels.ts';
 import type { CommandResult, Failure } from '../../app/roll/commands.ts';
 import { hostTrouble } from '../../app/roll/host-words.ts';
-import type { Alert, Ended, HostEntry, RecordEntry, Roll, Server } from '../../app/roll/schema.ts';
+import type { Alert, Ended, HostEntry, RecordEntry, Roll, Server, Session } from '../../app/roll/schema.ts';
 import { share } from '../../app/roll/share.ts';
 import type { Sort } from '../view/serverItems.ts';
+import type { SessionSort } from '../view/sessionItems.ts';
 
 /** A host as it is written into the list: added, or changed where `was` is the name it had. */
 export interface HostForm {
@@ -14,8 +15,16 @@ export interface HostForm {
   readonly was: string | null;
 }
 
-export type View = 'servers' | 'records' | 'timeline' | 'settings';
+export type View = 'servers' | 'sessions' | 'records' | 'timeline' | 'settings';
 export type ListView = Exclude<View, 'settings'>;
+
+/** The one server or session that sessions and timeline are narrowed to. It may be gone: its past is worth seeing, too. */
+export interface Scope {
+  readonly type: 'server' | 'session';
+  /** Row of the server, or key of the session. */
+  readonly id: string;
+  readonly name: string;
+}
 
 /**
  * The open question. Each carries what it listed when it opened, so that it acts on those identities and never on
@@ -27,6 +36,7 @@ export type Dialog =
   /** `why` is what stands against it, where something does. */
   | { readonly type: 'reap'; readonly id: string; readonly label: string; readonly why: string | null }
   | { readonly type: 'end'; readonly act: 'stop' | 'restart'; readonly server: Server }
+  | { readonly type: 'session'; readonly act: 'abort' | 'end'; readonly session: Session }
   | { readonly type: 'stop-all'; readonly servers: readonly Server[] }
   | { readonly type: 'start'; readonly kind: string | null }
   | { readonly type: 'clear'; readonly records: readonly RecordEntry[] }
@@ -60,7 +70,9 @@ export interface WindowState {
   /** Name of the chosen host; null for all. */
   readonly host: string | null;
   readonly filter: string;
+  readonly scope: Scope | null;
   readonly sort: Sort;
+  readonly sessionSort: SessionSort;
   /** Key of the selected row of each list. */
   readonly selected: Readonly<Record<ListView, string | null>>;
   readonly dialog: Dialog | null;
@@ -87,8 +99,10 @@ export function createWindowStore(): WindowStore {
     view: 'servers',
     host: null,
     filter: '',
+    scope: null,
     sort: { column: 'standing', descending: true },
-    selected: { servers: null, records: null, timeline: null },
+    sessionSort: { column: 'state', descending: true },
+    selected: { servers: null, sessions: null, records: null, timeline: null },
     dialog: null,
     strip: null,
     pointerInList: false,
@@ -130,6 +144,12 @@ export function showRoll(store: WindowStore, roll: Roll): void {
 export function select(store: WindowStore, view: ListView, key: string | null): void {
   const { selected } = store.getState();
   if (selected[view] !== key) store.setState({ selected: { ...selected, [view]: key } });
+}
+
+/** Shows the row of a server, whatever was filtered. */
+export function revealServer(store: WindowStore, id: string): void {
+  store.setState({ view: 'servers', host: null, filter: '', scope: null, problem: null });
+  select(store, 'servers', id);
 }
 
 /** The server behind an id in the roll that is shown now. */

@@ -21,3 +21,10 @@ export function treeLines(processes: readonly ProcessRow[]): readonly TreeLine[]
     return { process, last: next === undefined || next.depth < process.depth, args: argsOf(process) };
   });
 }
+
+/** What runs under a server, its own processes left out; the topmost of them stand at the left. */
+export function childProcesses(processes: readonly ProcessRow[]): readonly ProcessRow[] {
+  const children = processes.filter(({ role }) => role === 'child');
+  const top = Math.min(...children.map(({ depth }) => depth));
+  return children.map((process) => ({ ...process, depth: process.depth - top }));
+}

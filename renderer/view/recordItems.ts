@@ -1,3 +1,4 @@
+import { matches } from '../../app/roll/matching.ts';
 import type { RecordEntry, Roll } from '../../app/roll/schema.ts';
 import { plural } from '../../app/roll/words.ts';
 
@@ -20,21 +21,15 @@ export function recordKey(record: Pick<RecordEntry, 'host' | 'path'>): string {
   return `${record.host}:${record.path}`;
 }
 
-function matches(record: RecordEntry, filter: string): boolean {
-  const all = [record.verdict, record.source, record.path, record.host, record.detail, String(record.pid ?? '')].join(
-    ' ',
-  );
-  return filter
-    .trim()
-    .toLowerCase()
-    .split(/\s+/u)
-    .every((word) => all.toLowerCase().includes(word));
+function fits(record: RecordEntry, filter: string): boolean {
+  const { verdict, source, path, host, detail, pid } = record;
+  return matches([verdict, source, path, host, detail, String(pid ?? '')], filter);
 }
 
 /** Stale records first, oldest last; then, under a head of their own, those that are kept. */
 export function recordItems(roll: Roll, host: string | null, filter: string): readonly RecordsItem[] {
   const records = roll.records
-    .filter((record) => (host === null || record.host === host) && (filter === '' || matches(record, filter)))
+    .filter((record) => (host === null || record.host === host) && fits(record, filter))
     .sort((a, b) => (b.writtenAt ?? '').localeCompare(a.writtenAt ?? '') || a.path.localeCompare(b.path));
   const item = (record: RecordEntry): RecordItem => ({ type: 'record', key: recordKey(record), record });
   const kept = records.filter((record) => !record.clearable);

@@ -2,7 +2,18 @@ import { actRefusal } from '../../app/roll/host-words.ts';
 import type { HostEntry, Leftover, Permission, Server } from '../../app/roll/schema.ts';
 import { serverLabel } from '../../app/roll/words.ts';
 
-export const ACTS = ['reap', 'stop', 'restart', 'open', 'copy-url', 'copy-pid', 'copy-command', 'open-log'] as const;
+export const ACTS = [
+  'reap',
+  'stop',
+  'restart',
+  'open',
+  'copy-url',
+  'copy-pid',
+  'copy-command',
+  'open-log',
+  'show-sessions',
+  'show-timeline',
+] as const;
 export type Act = (typeof ACTS)[number];
 
 export interface ActItem<A extends string = Act> {
@@ -66,6 +77,8 @@ export function serverActs(server: Server, host: HostEntry | undefined): readonl
     ...log,
     { act: 'copy-pid', label: 'Copy PID', refusal: null },
     { act: 'copy-command', label: 'Copy command line', refusal: null },
+    { act: 'show-sessions', label: 'Show its sessions', refusal: null },
+    { act: 'show-timeline', label: 'Show in timeline', refusal: null },
   ];
 }
 

@@ -1,4 +1,5 @@
 import { hostStatus, isReachable } from '../../app/roll/host-words.ts';
+import { matches } from '../../app/roll/matching.ts';
 import type { HostEntry, Leftover, Roll, Server, Standing } from '../../app/roll/schema.ts';
 import {
   byTrouble,
@@ -6,13 +7,14 @@ import {
   formatBytes,
   leftoverName,
   memoryOf,
+  NOTHING,
   plural,
   serverLabel,
   shortenPath,
   standingWord,
 } from '../../app/roll/words.ts';
 
-export const SERVER_COLUMNS = ['standing', 'server', 'owner', 'activity', 'cpu', 'memory', 'age'] as const;
+export const SERVER_COLUMNS = ['standing', 'server', 'owner', 'sessions', 'cpu', 'memory', 'age'] as const;
 export type ServerColumn = (typeof SERVER_COLUMNS)[number];
 
 export interface Sort {
@@ -80,18 +82,9 @@ export function tagOf(server: Pick<Server, 'health' | 'healthDetail' | 'growing'
   return outdated === null ? null : { word: 'outdated', why: `${outdated} A restart would renew it.`, trouble: false };
 }
 
-function contains(texts: readonly (string | null)[], filter: string): boolean {
-  const wanted = filter.trim().toLowerCase().split(/\s+/u);
-  const all = texts
-    .filter((text) => text !== null)
-    .join(' ')
-    .toLowerCase();
-  return wanted.every((word) => all.includes(word));
-}
-
 /** Every word of the filter must occur in what the row or its details say. */
 export function serverMatches(server: Server, filter: string): boolean {
-  return contains(
+  return matches(
     [
       serverLabel(server),
       server.host,
@@ -108,7 +101,7 @@ export function serverMatches(server: Server, filter: string): boolean {
 }
 
 export function leftoverMatches(leftover: Leftover, filter: string): boolean {
-  return contains(
+  return matches(
     [leftoverName(leftover), leftover.kind, 'leftover', leftover.command, leftover.directory, String(leftover.ofPid)],
     filter,
   );
@@ -118,13 +111,41 @@ function compareText(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true });
 }
 
-const BUSY_RANK: Readonly<Record<Server['busy'], number>> = { busy: 2, idle: 1, unknown: 0 };
+/** Busy before idle, many before few; what is not known is less than none. */
+function sessionsRank({ sessions, busy }: Pick<Server, 'sessions' | 'busy'>): number {
+  if (sessions.known) return sessions.busy * 100_000 + sessions.live;
+  return busy === 'busy' ? 99_999 : -1;
+}
+
+export interface SessionsWords {
+  readonly word: string;
+  /** At work, and so worth a stronger ink. */
+  readonly busy: boolean;
+  /** All of it, or why nothing is known. */
+  readonly tooltip: string;
+}
+
+/** What a server's column says of its sessions: `2 busy`, `3 idle`, `0`; `–` or its own sign of work where they are not known. */
+export function sessionsWords({
+  sessions,
+  busy,
+  busySign,
+}: Pick<Server, 'sessions' | 'busy' | 'busySign'>): SessionsWords {
+  if (!sessions.known) {
+    const tooltip = `Its sessions are not known: ${sessions.why}. Activity: ${busySign}.`;
+    return busy === 'busy' ? { word: 'busy', busy: true, tooltip } : { word: NOTHING, busy: false, tooltip };
+  }
+  const { live } = sessions;
+  const tooltip = `${plural(live, 'session')}, ${sessions.busy} busy. Activity: ${busySign}.`;
+  if (sessions.busy > 0) return { word: `${sessions.busy} busy`, busy: true, tooltip };
+  return { word: live === 0 ? '0' : `${live} idle`, busy: false, tooltip };
+}
 
 /** Ascending comparison by one column; `standing` is the natural order and goes through `byTrouble`. */
 const COMPARE: Readonly<Record<Exclude<ServerColumn, 'standing'>, (a: Server, b: Server) => number>> = {
   server: (a, b) => compareText(serverLabel(a), serverLabel(b)),
   owner: (a, b) => compareText(ownerWords(a), ownerWords(b)),
-  activity: (a, b) => BUSY_RANK[a.busy] - BUSY_RANK[b.busy],
+  sessions: (a, b) => sessionsRank(a) - sessionsRank(b),
   cpu: (a, b) => (a.cpuPercent ?? -1) - (b.cpuPercent ?? -1),
   memory: (a, b) => a.memoryBytes - b.memoryBytes,
   age: (a, b) => b.startedAt.localeCompare(a.startedAt),

@@ -1,4 +1,5 @@
 import type { AuditEntry, Roll } from '../../app/roll/schema.ts';
+import { isChosen, type TimelineChoice } from '../../app/roll/timeline-words.ts';
 import type { GlyphName } from '../components/shapes.ts';
 
 export interface DayItem {
@@ -40,17 +41,12 @@ function dayWords(at: Date, now: number): { readonly title: string; readonly not
   return { title: date, note: '' };
 }
 
-function matches(entry: AuditEntry, filter: string): boolean {
-  const all = [entry.event, entry.host, entry.subject, entry.text, String(entry.pid ?? '')].join(' ').toLowerCase();
-  return filter
-    .trim()
-    .toLowerCase()
-    .split(/\s+/u)
-    .every((word) => all.includes(word));
-}
-
 /** The entries, newest first, under a head per day of local time. */
-export function timelineItems(roll: Roll, host: string | null, filter: string, now: number): readonly TimelineItem[] {
+export function timelineItems(
+  roll: Pick<Roll, 'timeline'>,
+  choice: TimelineChoice,
+  now: number,
+): readonly TimelineItem[] {
   const items: TimelineItem[] = [];
   const seen = new Map<string, number>();
   // Keys are numbered from the oldest on, so that a new entry changes no other's key.
@@ -62,7 +58,7 @@ export function timelineItems(roll: Roll, host: string | null, filter: string, n
       seen.set(text, count);
       return { entry, key: `${text} ${count}` };
     })
-    .filter(({ entry }) => (host === null || entry.host === host) && (filter === '' || matches(entry, filter)))
+    .filter(({ entry }) => isChosen(entry, choice))
     .reverse();
   let day = '';
   for (const { entry, key } of keyed) {
@@ -78,6 +74,10 @@ export function timelineItems(roll: Roll, host: string | null, filter: string, n
 
 /** Words in an event's name, and the shape that stands for it; the first that occurs decides. */
 const EVENT_SHAPES: readonly (readonly [RegExp, GlyphName])[] = [
+  [/session-idle/u, 'idle'],
+  [/session-ended/u, 'ended'],
+  [/session-aborted/u, 'stop'],
+  [/idle-soon/u, 'clock'],
   [/refus|guard|foreign/u, 'shield'],
   [/fail|crash|unexpected|surviv|came-back|problem/u, 'fault'],
   [/leak/u, 'leaked'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hostTrouble } from '../../app/roll/host-words.ts';
 import type { Roll, Task } from '../../app/roll/schema.ts';
+import type { TimelineChoice } from '../../app/roll/timeline-words.ts';
 import { hostHeadline, leakedTotals, rollHeadline } from '../../app/roll/words.ts';
 import { moveIndex, rowKey } from '../components/useGridKeys.ts';
 import { shortcut } from '../components/useShortcuts.ts';
@@ -12,8 +13,18 @@ import { recordItems } from './recordItems.ts';
 import { buttonActs, leftoverActs, serverActs } from './serverActs.ts';
 import { itemNames, nextSort, type RollItem, type Sort, serverItems, tagOf } from './serverItems.ts';
 import { endedKey, hasKey, phases, strips, taskOf, taskTitle } from './strips.ts';
-import { timelineItems } from './timelineItems.ts';
+import { eventShape, timelineItems } from './timelineItems.ts';
 import { findTyped, typeLetter } from './typeahead.ts';
+
+const AUDIT_LIKE = [
+  'session-started',
+  'session-idle',
+  'session-aborted',
+  'session-ended',
+  'hook-done',
+  'hook-failed',
+  'idle-soon',
+];
 
 const NATURAL: Sort = { column: 'standing', descending: true };
 
@@ -101,6 +112,16 @@ describe('the servers list', () => {
     expect(names(oldest)[0]).toBe('opencode :4100');
     expect(nextSort(NATURAL, 'memory')).toEqual({ column: 'memory', descending: true });
     expect(nextSort({ column: 'memory', descending: true }, 'memory')).toEqual({ column: 'memory', descending: false });
+    const sessions = items(exampleRoll(), { host: 'local', sort: { column: 'sessions', descending: true } });
+    expect(names(sessions)).toEqual([
+      'opencode :4096',
+      'codex stdio',
+      'opencode :34801',
+      'codex :41877',
+      'opencode :14200',
+      't3 :3773',
+      'opencode :4100',
+    ]);
     expect(nextSort(NATURAL, 'server')).toEqual({ column: 'server', descending: false });
   });
 });
@@ -364,13 +385,30 @@ test('timeline: newest first, a head per day, and equal entries keep keys of the
   const now = Date.parse(roll.takenAt);
   const first = roll.timeline[0];
   if (first === undefined) throw new Error('the example has no entry');
-  const before = timelineItems(roll, null, '', now);
+  const all = { host: null, server: null, session: null, filter: '' };
+  const before = timelineItems(roll, all, now);
   expect(before.flatMap((item) => (item.type === 'group' ? [item.title] : []))).toEqual(['Today', 'Yesterday']);
-  expect(before[1]).toMatchObject({ entry: { subject: 'Reaped opencode :39902' } });
+  expect(before[1]).toMatchObject({ entry: { event: 'idle-soon', subject: 't3 :3773 on local' } });
   roll.timeline.push({ ...first });
-  const keys = timelineItems(roll, null, '', now).map((item) => item.key);
+  const keys = timelineItems(roll, all, now).map((item) => item.key);
   expect(new Set(keys).size).toBe(before.length + 1);
   for (const item of before) expect(keys).toContain(item.key);
+});
+
+test('timeline: of one host, one server or one session, and events are found by their words', () => {
+  const roll = exampleRoll();
+  const of = (choice: Partial<TimelineChoice>): readonly string[] =>
+    timelineItems(roll, { host: null, server: null, session: null, filter: '', ...choice }, 0).flatMap((item) =>
+      item.type === 'entry' ? [item.entry.event] : [],
+    );
+  const ledger = roll.servers.find(({ pid }) => pid === 30_010)?.id ?? '';
+  const csv = roll.sessions.find(({ title }) => title === 'Add CSV import')?.key ?? '';
+  expect(of({ server: ledger })).toEqual(['session-aborted', 'session-idle', 'ended-unexpectedly']);
+  expect(of({ session: csv })).toEqual(['session-aborted', 'session-idle']);
+  expect(of({ session: csv, filter: 'became idle' })).toEqual(['session-idle']);
+  expect(of({ host: 'gpu-rack', server: ledger })).toEqual([]);
+  expect(of({ filter: 'session-end hook' })).toEqual(['hook-failed', 'hook-done']);
+  expect(AUDIT_LIKE.map(eventShape)).toEqual(['play', 'idle', 'stop', 'ended', 'check', 'fault', 'clock']);
 });
 
 describe('the two lines that say the state of everything', () => {
@@ -384,7 +422,10 @@ describe('the two lines that say the state of everything', () => {
   });
 
   test('leaks: how many and what they hold, then what runs', () => {
-    expect(rollHeadline(exampleRoll())).toEqual({ first: '3 servers leaked, 4.31 GB', second: '16 servers, 4 busy' });
+    expect(rollHeadline(exampleRoll())).toEqual({
+      first: '3 servers leaked, 4.31 GB',
+      second: '16 servers, 5 sessions busy',
+    });
     expect(hostHeadline(exampleRoll(), 'local')).toBe('local, 7 servers, 2 leaked');
   });
 
@@ -408,9 +449,9 @@ describe('the two lines that say the state of everything', () => {
   test('fine: none leaked, or how many are suspect', () => {
     const roll = exampleRoll();
     roll.servers = roll.servers.filter((server) => server.standing !== 'leaked');
-    expect(rollHeadline(roll)).toEqual({ first: '13 servers, 1 suspect', second: '4 busy, 4.44 GB' });
+    expect(rollHeadline(roll)).toEqual({ first: '13 servers, 1 suspect', second: '5 sessions busy, 4.44 GB' });
     roll.servers = roll.servers.filter((server) => server.standing !== 'suspect');
-    expect(rollHeadline(roll)).toEqual({ first: '12 servers, none leaked', second: '4 busy, 4.03 GB' });
+    expect(rollHeadline(roll)).toEqual({ first: '12 servers, none leaked', second: '5 sessions busy, 4.03 GB' });
   });
 
   test('nothing there, and nothing known yet, are two different things', () => {
