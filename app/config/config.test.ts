@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { atomicWrite, WriteFailed } from './atomic-write.ts';
-import { ensurePrivateFolder, ensureRuntimeFolder, FolderFailed, UnsafeFolder, writableByOthers } from './folders.ts';
+import { ensurePrivateFolder, ensureRuntimeFolder, FolderFailed, UnsafeFolder } from './folders.ts';
 import { type Loaded, loadConfig, parseConfig, problemText } from './load.ts';
 import { resolvePaths } from './paths.ts';
 import { DEFAULTS } from './schema.ts';
@@ -257,11 +257,77 @@ describe('the configuration file', () => {
       'config.json, line 1: start.t3.path must be an absolute path; t3 starts as usual.',
     ]);
   });
+  test('session-end hooks: each is judged for itself', () => {
+    const text = JSON.stringify({
+      idle: { stopAfterMinutes: 30 },
+      hooks: {
+        sessionEnd: [
+          { command: ['entire', 'hooks', 'opencode', 'session-end'], kinds: ['opencode'], hosts: ['local'] },
+          { command: ['/bin/true'], timeoutSeconds: 600 },
+          {},
+          { command: 'notify' },
+          { command: [] },
+          { command: [''] },
+          { command: ['x', 1] },
+          { command: ['-x'] },
+          { command: ['bin/x'] },
+          { command: ['x', 'a\0b'] },
+          { command: ['x'], timeoutSeconds: 0 },
+          { command: ['x'], timeoutSeconds: 601 },
+          { command: ['x'], timeoutSeconds: 'soon' },
+          { command: ['x'], kinds: 'opencode' },
+          { command: ['x'], hosts: [] },
+          7,
+          { command: ['x'], when: 'always' },
+        ],
+        sessionStart: [],
+      },
+    });
+    const { config } = parseConfig(text, 'config.json');
+    expect(config.idle).toEqual({ stopAfterMinutes: 30 });
+    expect(config.hooks.sessionEnd).toEqual([
+      {
+        command: ['entire', 'hooks', 'opencode', 'session-end'],
+        kinds: ['opencode'],
+        hosts: ['local'],
+        timeoutSeconds: 30,
+      },
+      { command: ['/bin/true'], timeoutSeconds: 600 },
+      { command: ['x'], timeoutSeconds: 30 },
+    ]);
+    expect(messages(text).map((message) => message.replace('config.json, line 1: hooks.', ''))).toEqual([
+      'sessionStart is no setting; it is ignored.',
+      'sessionEnd[2].command is missing; this hook is left out.',
+      'sessionEnd[3].command must be a list of texts that begins with a program; this hook is left out.',
+      'sessionEnd[4].command must be a list of texts that begins with a program; this hook is left out.',
+      'sessionEnd[5].command must be a list of texts that begins with a program; this hook is left out.',
+      'sessionEnd[6].command.1 must be a text; this hook is left out.',
+      'sessionEnd[7].command must not begin with a dash; this hook is left out.',
+      'sessionEnd[8].command must begin with a file name without folders, or an absolute path; this hook is left out.',
+      'sessionEnd[9].command must hold no NUL; this hook is left out.',
+      'sessionEnd[10].timeoutSeconds must be a whole number from 1 to 600; this hook is left out.',
+      'sessionEnd[11].timeoutSeconds must be a whole number from 1 to 600; this hook is left out.',
+      'sessionEnd[12].timeoutSeconds must be a whole number from 1 to 600; this hook is left out.',
+      'sessionEnd[13].kinds must be a list of names; this hook is left out.',
+      'sessionEnd[14].hosts must be a list of names; this hook is left out.',
+      'sessionEnd[15] must be an object; this hook is left out.',
+      'sessionEnd[16].when is no setting; it is ignored.',
+    ]);
+    expect(messages('{"hooks": []}')).toEqual([
+      'config.json, line 1: hooks must be an object; there are no hooks now.',
+    ]);
+    expect(messages('{"hooks": {"sessionEnd": {}}}')).toEqual([
+      'config.json, line 1: hooks.sessionEnd must be a list; there are no session-end hooks now.',
+    ]);
+    expect(messages('{"idle": {"stopAfterMinutes": 0}}')).toEqual([
+      'config.json, line 1: idle.stopAfterMinutes must be null or a number of minutes from 1 to 10080 (a week); the default, null, is used.',
+    ]);
+  });
   test('what names programs counts only where nobody else can write', async () => {
     const file = join(root, 'config.json');
     await writeFile(
       file,
-      '{"leak": {"graceSeconds": 5}, "kinds": [{"name": "a", "program": "a"}], "start": {"t3": {}}}',
+      '{"leak": {"graceSeconds": 5}, "kinds": [{"name": "a", "program": "a"}], "start": {"t3": {}}, "hooks": {"sessionEnd": [{"command": ["a"]}]}}',
     );
     expect(loadConfig(file)).toMatchObject({ config: { kinds: [{ name: 'a' }] }, problems: [] });
     for (const [path, wrong, right] of [
@@ -271,12 +337,13 @@ describe('the configuration file', () => {
       await chmod(path, wrong);
       const { config, problems } = loadConfig(file);
       expect(config).toEqual({ ...DEFAULTS, leak: { graceSeconds: 5 } });
-      expect(problems[0]?.message).toMatch(
-        /^config\.json: kinds and start cannot count, because others may write to /u,
+      expect(problems).toHaveLength(1);
+      const what = path === file ? 'it' : `the folder ${root}`;
+      expect(problems[0]?.message).toBe(
+        `config.json: hooks, kinds and start cannot count, because others may write to ${what}, and they name programs to run and hosts to trust; take that right away (chmod go-w ${path}).`,
       );
       await chmod(path, right);
     }
-    expect(writableByOthers(file)).toBeNull();
     await symlink(file, join(root, 'link.json'));
     expect(loadConfig(join(root, 'link.json')).problems).toEqual([]);
   });

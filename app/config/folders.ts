@@ -1,5 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { chmodSync, lstatSync, mkdirSync, type Stats, statSync } from 'node:fs';
 
 /** A folder cannot be used, because others could reach into it or because it is none. */
 export class UnsafeFolder extends Error {
@@ -89,27 +88,4 @@ export function ensureRuntimeFolder(path: string): void {
   if (before === undefined) make(path);
   const why = unsafe(lstatSync(path), process.getuid?.());
   if (why !== null) throw new UnsafeFolder(path, why, 'Remove it, then try again.');
-}
-
-/**
- * Why a file's content may be somebody else's, or null when only we can have written it: it and the folder it stands in
- * are ours, and nobody else may write to them. A symbolic link is followed, and both of its ends are looked at.
- *
- * @throws the system's error when the file is not there
- */
-export function writableByOthers(path: string): string | null {
-  if (process.platform === 'win32') return null;
-  const uid = process.getuid?.();
-  const real = realpathSync(path);
-  const places = new Map([
-    [real, 'it'],
-    [dirname(real), `the folder ${dirname(real)}`],
-    [dirname(path), `the folder ${dirname(path)}`],
-  ]);
-  for (const [place, name] of places) {
-    const stats = statSync(place);
-    if (stats.uid !== uid) return `${name} belongs to user ${stats.uid}`;
-    if ((stats.mode & 0o022) !== 0) return `others may write to ${name}`;
-  }
-  return null;
 }

@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import { type Node, type ParseError, parseTree, printParseErrorCode, stripComments } from 'jsonc-parser';
 import type { z } from 'zod';
 import { listed } from '../roll/words.ts';
-import { writableByOthers } from './folders.ts';
 import {
   type Config,
   customKindSchema,
@@ -14,7 +13,9 @@ import {
   LEAVES,
   LOCAL_HOST,
   programOptionsSchema,
+  sessionEndHookSchema,
 } from './schema.ts';
+import { type Distrust, distrusted } from './trust.ts';
 
 /** Something wrong with the configuration file. The rest of the file counts. */
 export interface Problem {
@@ -120,7 +121,7 @@ function readEntry<T>(report: Report, node: Node, schema: z.ZodType<T>, where: s
   const name = [where, ...path.map(String)].join('.');
   const last = path.at(-1);
   const missing = typeof last === 'string' && !members(nodeAt(node, path.slice(0, -1))).has(last);
-  const custom = issue !== undefined && /^(?:be|not be|begin|have) /u.test(issue.message);
+  const custom = issue !== undefined && /^(?:not )?(?:be|begin|have|hold) /u.test(issue.message);
   const what = missing ? 'is missing' : `must ${custom ? issue.message : 'be an object'}`;
   report.add('error', nodeAt(node, path).offset, `${name} ${what}; ${lost}`);
   return null;
@@ -180,6 +181,27 @@ function readKinds(report: Report, node: Node | undefined): Config['kinds'] {
     }
   }
   return [...kinds.values()];
+}
+
+function readHooks(report: Report, node: Node | undefined): Config['hooks'] {
+  if (node === undefined) return DEFAULTS.hooks;
+  if (node.type !== 'object') {
+    report.add('error', node.offset, 'hooks must be an object; there are no hooks now');
+    return DEFAULTS.hooks;
+  }
+  warnUnknown(report, node, KNOWN_KEYS.hooks, 'hooks.');
+  const list = members(node).get('sessionEnd')?.value;
+  if (list === undefined) return DEFAULTS.hooks;
+  if (list.type !== 'array') {
+    report.add('error', list.offset, 'hooks.sessionEnd must be a list; there are no session-end hooks now');
+    return DEFAULTS.hooks;
+  }
+  const sessionEnd = (list.children ?? []).flatMap((entry, index) => {
+    const where = `hooks.sessionEnd[${index}]`;
+    warnUnknown(report, entry, KNOWN_KEYS.hook, `${where}.`);
+    return readEntry(report, entry, sessionEndHookSchema, where, 'this hook is left out') ?? [];
+  });
+  return { sessionEnd };
 }
 
 function readStart(report: Report, node: Node | undefined, where = 'start'): Config['start'] {
@@ -243,6 +265,7 @@ export function parseConfig(text: string, name: string): Loaded {
   warnUnknown(report, root, KNOWN_KEYS.top, '');
   const config = {
     ...readLeaves(report, top),
+    hooks: readHooks(report, top.get('hooks')?.value),
     kinds: readKinds(report, top.get('kinds')?.value),
     start: readStart(report, top.get('start')?.value),
     hosts: readHosts(report, top.get('hosts')?.value),
@@ -250,26 +273,27 @@ export function parseConfig(text: string, name: string): Loaded {
   return { config, problems: report.problems };
 }
 
-/** Where a top setting stands, for problems that concern it as a whole. */
-function withoutCommands(loaded: Loaded, name: string, why: string): Loaded {
+/** What names programs and hosts does not count where somebody else may have written it. */
+function withoutCommands(loaded: Loaded, name: string, { why, remedy }: Distrust): Loaded {
   const { config, problems } = loaded;
   const lost = [
+    config.hooks.sessionEnd.length > 0 ? 'hooks' : '',
     config.kinds.length > 0 ? 'kinds' : '',
     Object.keys(config.start).length > 0 ? 'start' : '',
     Object.keys(config.hosts).length > 0 ? 'hosts' : '',
   ];
   const named = listed(lost.filter((part) => part !== ''));
   if (named === '') return loaded;
-  const message = `${name}: ${named} cannot count, because ${why}; take that right away (chmod go-w), since they name programs to run and hosts to trust.`;
+  const message = `${name}: ${named} cannot count, because ${why}, and they name programs to run and hosts to trust; ${remedy}.`;
   return {
-    config: { ...config, kinds: [], start: {}, hosts: {} },
+    config: { ...config, hooks: DEFAULTS.hooks, kinds: [], start: {}, hosts: {} },
     problems: [{ level: 'error', line: null, column: null, message }, ...problems],
   };
 }
 
 /**
- * Loads the configuration file. A missing file means the defaults. Settings that name programs and hosts (`kinds`, `start`,
- * `hosts`) count only where nobody else can have written them. Never throws.
+ * Loads the configuration file. A missing file means the defaults. Settings that name programs and hosts (`hooks`,
+ * `kinds`, `start`, `hosts`) count only where nobody else can have written them. Never throws.
  */
 export function loadConfig(file: string): Loaded {
   const name = basename(file);
@@ -282,8 +306,8 @@ export function loadConfig(file: string): Loaded {
     if (!stats.isFile()) return whole('is no file');
     if (stats.size > FILE_MAX) return whole('is longer than 1 MB');
     const loaded = parseConfig(readFileSync(file, 'utf8'), name);
-    const why = writableByOthers(file);
-    return why === null ? loaded : withoutCommands(loaded, name, why);
+    const distrust = distrusted(file);
+    return distrust === null ? loaded : withoutCommands(loaded, name, distrust);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     if (code === 'ENOENT') return { config: DEFAULTS, problems: [] };

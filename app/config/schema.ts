@@ -29,11 +29,32 @@ export interface Config {
     /** Time between two looks, in seconds. */
     readonly intervalSeconds: number;
   };
+  /** Servers that Rollcall starts from now on and that nobody uses. */
+  readonly idle: {
+    /** They are stopped after this many minutes without a busy session or client; null: never. */
+    readonly stopAfterMinutes: number | null;
+  };
+  readonly hooks: {
+    /** Each is run once for every session that ends and that it is for. */
+    readonly sessionEnd: readonly SessionEndHook[];
+  };
   readonly kinds: readonly CustomKind[];
   /** By kind. */
   readonly start: Readonly<Record<string, ProgramOptions>>;
   /** Hosts that are reached over SSH, by the name they have in Rollcall. */
   readonly hosts: Readonly<Record<string, HostSettings>>;
+}
+
+/** What is run when a session has ended. */
+export interface SessionEndHook {
+  /** A program and its arguments; no shell reads them. */
+  readonly command: readonly [string, ...string[]];
+  /** Only for sessions of these kinds, as the session's row names its kind; of all when left out. */
+  readonly kinds?: readonly string[];
+  /** Only for sessions on these hosts; on all when left out. */
+  readonly hosts?: readonly string[];
+  /** How long it may take. */
+  readonly timeoutSeconds: number;
 }
 
 /** A host that is reached over SSH. */
@@ -52,6 +73,8 @@ export const DEFAULTS: Config = {
   quit: { stopLocalServers: true },
   restart: { when: 'failure', attempts: 5 },
   look: { intervalSeconds: 2 },
+  idle: { stopAfterMinutes: null },
+  hooks: { sessionEnd: [] },
   kinds: [],
   start: {},
   hosts: {},
@@ -79,6 +102,11 @@ export const LEAVES: readonly Leaf[] = [
     mustBe: 'a whole number from 1 to 20',
   },
   { path: ['look', 'intervalSeconds'], schema: z.number().min(0.5).max(3600), mustBe: 'a number from 0.5 to 3600' },
+  {
+    path: ['idle', 'stopAfterMinutes'],
+    schema: z.number().min(1).max(10_080).nullable(),
+    mustBe: 'null or a number of minutes from 1 to 10080 (a week)',
+  },
 ];
 
 const COMMAND = 'be a list of texts that begins with a program';
@@ -111,6 +139,30 @@ export const customKindSchema: z.ZodType<CustomKind> = z.object({
       contains: word.min(1, 'not be empty'),
     })
     .exactOptional(),
+});
+
+const NAMES = 'be a list of names';
+const names = z.array(word.min(1, NAMES), NAMES).min(1, NAMES);
+
+const SECONDS = 'be a whole number from 1 to 600';
+/** How long a hook may take that says nothing of it, in seconds. */
+const HOOK_SECONDS = 30;
+
+/** A session-end hook as it stands in the file. Messages go on from "must". */
+export const sessionEndHookSchema: z.ZodType<SessionEndHook> = z.object({
+  command: z
+    .array(word, COMMAND)
+    .refine((list) => list.length > 0 && list[0] !== '', COMMAND)
+    .refine(([program = '']) => !program.startsWith('-'), 'not begin with a dash')
+    .refine(
+      ([program = '']) => !program.includes('/') || program.startsWith('/'),
+      'begin with a file name without folders, or an absolute path',
+    )
+    .refine((list) => list.every((one) => !one.includes('\0')), 'hold no NUL')
+    .transform((list): [string, ...string[]] => [list[0] ?? '', ...list.slice(1)]),
+  kinds: names.exactOptional(),
+  hosts: names.exactOptional(),
+  timeoutSeconds: z.int(SECONDS).min(1, SECONDS).max(600, SECONDS).default(HOOK_SECONDS),
 });
 
 /**
@@ -160,5 +212,7 @@ export const KNOWN_KEYS = {
   kind: ['name', 'program', 'args', 'start', 'health'],
   health: ['path', 'contains'],
   program: ['path', 'args', 'env'],
+  hooks: ['sessionEnd'],
+  hook: ['command', 'kinds', 'hosts', 'timeoutSeconds'],
   host: ['alias', 'connect', 'start'],
 } as const;
