@@ -12,6 +12,7 @@
 import { z } from 'zod';
 import { processRefSchema } from '../records/schema.ts';
 import { identitySchema, idSchema } from '../roll/schema.ts';
+import { END_REASONS, type Ending, type Life } from './life.ts';
 
 /** Raised when a line changes so that an earlier Rollcall would misread it. */
 const VERSION = 1;
@@ -19,23 +20,8 @@ const VERSION = 1;
 const iso = z.iso.datetime();
 const count = z.int().nonnegative();
 
-export const END_REASONS = [
-  'ended',
-  'deleted',
-  'server-stopped',
-  'server-crashed',
-  'server-gone',
-  'host-rebooted',
-  'app-killed',
-  'quit',
-] as const;
-/** Why a session has ended. */
-export type EndReason = (typeof END_REASONS)[number];
-
-/** One life of a session: from when it was first seen alive until it ended. It may live again later, as another life. */
 const lifeSchema = z.object({
   life: z.uuid(),
-  /** Key of the session, the same in every life of it. */
   key: idSchema,
   id: z.string(),
   kind: z.string(),
@@ -44,16 +30,13 @@ const lifeSchema = z.object({
   title: z.string(),
   carrier: z.object({ label: z.string(), identity: identitySchema.nullable() }),
   openedAt: iso,
-});
-export type Life = Readonly<z.infer<typeof lifeSchema>>;
+}) satisfies z.ZodType<Life>;
 
 const endingSchema = z.object({
   at: iso,
   reason: z.enum(END_REASONS),
-  /** A clause for people: "its server crashed". */
   text: z.string(),
-});
-export type Ending = Readonly<z.infer<typeof endingSchema>>;
+}) satisfies z.ZodType<Ending>;
 
 /** A hook as the ledger knows it: never what it runs, which only the configuration says. */
 const hookRefSchema = z.object({

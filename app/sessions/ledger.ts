@@ -8,15 +8,14 @@ import { appendLedger, keepAside, LedgerFailed, readLedger, replaceLedger } from
 import {
   type Attempt,
   type DueHook,
-  type Ending,
   type HookRef,
   LedgerState,
-  type Life,
   lineText,
   type Miss,
   type NewLine,
   parseLine,
 } from './ledger-lines.ts';
+import type { Ending, Life } from './life.ts';
 
 /** Longest title that is kept, in UTF-16 units. */
 const TITLE_MAX = 300;
@@ -300,14 +299,4 @@ export class Ledger {
   }
 }
 
-export {
-  type Attempt,
-  type DueHook,
-  END_REASONS,
-  type Ending,
-  type EndReason,
-  type HookRef,
-  hookKeyOf,
-  type Life,
-  type Miss,
-} from './ledger-lines.ts';
+export { type Attempt, type DueHook, type HookRef, hookKeyOf, type Miss } from './ledger-lines.ts';
