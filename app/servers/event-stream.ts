@@ -69,6 +69,7 @@ export function followEvents(
   let silence: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
   let fading: NodeJS.Timeout | undefined;
+  let soon = false;
   let closed = false;
   let told = '';
 
@@ -87,6 +88,16 @@ export function followEvents(
     clearInterval(fading);
     if (busy.length > 0 || doubt.length > 0) fading = setInterval(tell, FADE_MS).unref();
     onChange();
+  };
+
+  /** Once for all that has come: thousands of events may come in a second, each in a chunk of its own. */
+  const tellSoon = (): void => {
+    if (soon) return;
+    soon = true;
+    setImmediate(() => {
+      soon = false;
+      tell();
+    });
   };
 
   const stop = (): void => {
@@ -127,7 +138,6 @@ export function followEvents(
     const openedAt = performance.now();
     phase = { phase: 'open', openedAt, signAt: null };
     listener?.opened();
-    let spoken = false;
     const decoder = new StringDecoder('utf8');
     const parser = createSseParser((data) => {
       let event: unknown;
@@ -142,14 +152,11 @@ export function followEvents(
       listener?.event(event, now);
       // Only a stream that carries events is worth a quick reconnect.
       waitMs = timing.retryMs;
-      spoken = true;
+      tellSoon();
     }, EVENT_MAX);
     response.on('data', (chunk: Buffer) => {
       listen();
       parser.feed(decoder.write(chunk));
-      // Once for all the events of a chunk: thousands may come in a second.
-      if (spoken) tell();
-      spoken = false;
     });
     tell();
   };

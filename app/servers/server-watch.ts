@@ -18,7 +18,10 @@ export interface WatchTiming extends StreamTiming {
   readonly gatherMs: number;
   /** Between two lists while all is well. */
   readonly pollMs: number;
-  /** Before a list that failed is asked for again; doubles up to `pollMs`. Also before a session that nobody described makes for another one. */
+  /**
+   * Before a list that failed is asked for again; doubles up to `pollMs`. Also before another list is asked for what
+   * the last one did not have: a session that an event named, or one that was known.
+   */
   readonly relistMs: number;
   /** Before a folder whose instance did not answer is asked again. */
   readonly askAgainMs: number;
@@ -105,7 +108,7 @@ export function watchServer(
     }
     failures = 0;
     tell(state.complete(listed.state === 'all' ? listed.seen : null, began));
-    listIn(Math.max(timing.pollMs, (listedAt - began) / LIST_SHARE));
+    listIn(state.hasMissing() ? timing.relistMs : Math.max(timing.pollMs, (listedAt - began) / LIST_SHARE));
   };
 
   const list = async (signal: AbortSignal): Promise<void> => {

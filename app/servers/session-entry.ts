@@ -15,6 +15,8 @@ export interface Entry {
   updatedAt: number | null;
   /** A person has put it away: it is gone as soon as it does nothing. */
   archived: boolean;
+  /** The last whole list did not have it. */
+  missing: boolean;
   /** Folder whose instance in the server told of it. */
   instance: string | null;
   heardAt: number | null;
@@ -22,7 +24,6 @@ export interface Entry {
   heardNow: boolean;
   /** Null as long as nothing has said it on this connection. */
   status: Status | null;
-  statusAt: number;
   /** When a part of a message came while the status was not known. */
   worksAt: number | null;
   failed: string | null;
@@ -41,11 +42,11 @@ export function newEntry(id: string): Entry {
     createdAt: null,
     updatedAt: null,
     archived: false,
+    missing: false,
     instance: null,
     heardAt: null,
     heardNow: false,
     status: null,
-    statusAt: Number.NEGATIVE_INFINITY,
     worksAt: null,
     failed: null,
     asked: new Map(),
@@ -56,7 +57,6 @@ export function newEntry(id: string): Entry {
 /** Nothing that was said on an earlier connection counts any more. */
 export function doubt(entry: Entry): void {
   entry.status = null;
-  entry.statusAt = Number.NEGATIVE_INFINITY;
   entry.worksAt = null;
   entry.heardNow = false;
   entry.failed = null;
@@ -71,7 +71,7 @@ export function isAtWork({ status, worksAt, asked }: Entry): boolean {
 /** Who is kept when there are too many: what works, then what was heard of, then what was updated last. */
 export function byWorth(a: Entry, b: Entry): number {
   const rank = (entry: Entry): number => (isAtWork(entry) ? 2 : entry.heardAt === null ? 0 : 1);
-  return rank(b) - rank(a) || (b.updatedAt ?? 0) - (a.updatedAt ?? 0);
+  return rank(b) - rank(a) || (b.updatedAt ?? 0) - (a.updatedAt ?? 0) || (b.heardAt ?? 0) - (a.heardAt ?? 0);
 }
 
 /** @param broken why the stream is not open, a clause about the server; null while it is */
@@ -117,6 +117,7 @@ export function describeEntry(entry: Entry, info: SessionInfo): 'news' | 'sign' 
     entry.createdAt === createdAt;
   const later = info.updatedAt !== null && info.updatedAt !== entry.updatedAt;
   entry.archived = info.archived;
+  entry.missing = false;
   entry.title = info.title;
   entry.directory = directory;
   entry.parent = info.parent;
@@ -127,9 +128,8 @@ export function describeEntry(entry: Entry, info: SessionInfo): 'news' | 'sign' 
 }
 
 /** Takes a status. True when its state reads differently for it. */
-export function setStatus(entry: Entry, status: Status, now: number): boolean {
+export function setStatus(entry: Entry, status: Status): boolean {
   const before = stateOf(entry, null);
-  entry.statusAt = now;
   entry.status = status;
   entry.worksAt = null;
   // What was asked and never answered ends with the turn; and it must not stand before a word that is not known.

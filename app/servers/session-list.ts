@@ -74,7 +74,8 @@ export async function listSessions(
     for (const { id } of page.infos) seen.add(id);
     read += page.count;
     onPage(page.infos);
-    if (page.next === null || page.count < limit) return { state: 'all', seen };
+    // A short page proves nothing: a server may give fewer than it was asked for.
+    if (page.next === null || page.count === 0) return { state: 'all', seen };
     if (seen.size === before) return { state: 'failed', why: 'its list of sessions does not end' };
     cursor = page.next;
   }

@@ -147,7 +147,7 @@ describe('what a session does, by the events of its server', () => {
 });
 
 describe('what the list and the statuses add', () => {
-  test('a listed session of which no event told is unknown; one that vanishes from a whole list is gone', () => {
+  test('a listed session of which no event told is unknown; one that two whole lists miss is gone', () => {
     const { state, say } = opened();
     expect(state.reading().why).toBe('its sessions are not listed yet');
     list(state, info('ses_1'), info('ses_2'), { id: 'ses_3', title: 'New session - 2026-11-30T18:06:25.132Z' });
@@ -158,6 +158,10 @@ describe('what the list and the statuses add', () => {
     // Heard of after the first page was asked for: it may be newer than the page.
     say('session.created', { sessionID: 'ses_4', info: info('ses_4') }, 20);
     state.complete(new Set(['ses_1']), 10);
+    expect(state.hasMissing()).toBe(true);
+    expect(state.reading().sessions.size).toBe(4);
+    state.complete(new Set(['ses_1', 'ses_4']), 15);
+    expect(state.hasMissing()).toBe(false);
     expect([...state.reading().sessions.keys()]).toEqual(['ses_1', 'ses_4']);
     expect([...state.reading().deleted]).toEqual(['ses_2', 'ses_3']);
     state.complete(null, 30);
@@ -165,7 +169,7 @@ describe('what the list and the statuses add', () => {
     expect(state.reading().truncated).toBe(true);
   });
 
-  test('the statuses of a folder tell of all its sessions, but never against a later event', () => {
+  test('the statuses of a folder tell of all its sessions, but never against an event', () => {
     const { state, say } = opened();
     list(state, info('ses_1'), info('ses_2'), info('ses_3'), info('ses_4', { directory: '/q' }));
     say('session.status', { sessionID: 'ses_3', status: { type: 'busy' } }, 20);

@@ -28,18 +28,22 @@ export interface SessionState {
   /** A page of the list of all sessions. */
   listed(infos: readonly SessionInfo[]): Worth;
   /**
-   * The list was read to its end.
+   * The list was read to its end. What misses in two lists in a row is gone: much hangs on the end of a session, so one
+   * list alone does not decide it.
    *
    * @param seen ids in it; null when it is longer than what is read, so that nothing follows from what is missing
    * @param since when its first page was asked for
    */
   complete(seen: ReadonlySet<string> | null, since: number): Worth;
+  /** The last list missed something for the first time. */
+  hasMissing(): boolean;
   /** Why the list cannot be had, a clause about the server; a list that this connection had before stays true. */
   unlisted(why: string): Worth;
   /**
-   * What the instance of a folder says of all its sessions at once; those it leaves out are idle.
+   * What the instance of a folder says of all its sessions at once; those it leaves out are idle. It only fills in what
+   * events have not said yet: they come in order, while the answer may be older or newer than any of them.
    *
-   * @param since when it was asked: what events have said later is newer
+   * @param since when it was asked
    */
   statuses(directory: string, statuses: ReadonlyMap<string, Status>, since: number, now: number): Worth;
   /** Lets signs of work fade that no status has confirmed. */
@@ -69,6 +73,7 @@ export function createSessionState(): SessionState {
   let truncated = false;
   let dropped = false;
   let strangers = false;
+  let missing = false;
   let reading: SessionReading | null = null;
   /** The copy of `gone` that was handed out; null when that is no longer true. */
   let deleted: ReadonlySet<string> | null = null;
@@ -112,11 +117,11 @@ export function createSessionState(): SessionState {
     return changed(entry);
   };
 
-  const dispose = (directory: string | null, now: number): Worth => {
+  const dispose = (directory: string | null): Worth => {
     let worth: Worth = 'nothing';
     for (const entry of entries.values()) {
       if (directory !== null && (entry.instance ?? entry.directory) !== directory) continue;
-      if (setStatus(entry, { type: 'idle' }, now)) worth = entry.archived ? end(entry.id) : changed(entry);
+      if (setStatus(entry, { type: 'idle' })) worth = entry.archived ? end(entry.id) : changed(entry);
     }
     return worth;
   };
@@ -126,10 +131,10 @@ export function createSessionState(): SessionState {
     switch (news.type) {
       case 'info': {
         const isNew = describeEntry(entry, news.info) === 'news';
-        return (news.created && entry.status === null && setStatus(entry, { type: 'idle' }, now)) || isNew;
+        return (news.created && entry.status === null && setStatus(entry, { type: 'idle' })) || isNew;
       }
       case 'status':
-        return setStatus(entry, news.status, now);
+        return setStatus(entry, news.status);
       case 'asked':
         if (entry.asked.size >= ASKED_MAX || entry.asked.has(news.request)) return false;
         entry.asked.set(news.request, news.what);
@@ -166,7 +171,7 @@ export function createSessionState(): SessionState {
       reading = null;
     },
     take({ news, instance }, now) {
-      if (news.type === 'disposed') return dispose(news.directory, now);
+      if (news.type === 'disposed') return dispose(news.directory);
       const id = news.type === 'info' ? news.info.id : news.id;
       if (news.type === 'deleted') {
         remember(buried, id);
@@ -202,8 +207,11 @@ export function createSessionState(): SessionState {
     complete(seen, since) {
       let worth: Worth = why === broken ? 'nothing' : 'news';
       if (seen !== null) {
-        for (const { id, heardAt } of [...entries.values()]) {
-          if (!seen.has(id) && (heardAt ?? Number.NEGATIVE_INFINITY) < since) worth = end(id);
+        missing = false;
+        for (const entry of [...entries.values()]) {
+          if (seen.has(entry.id) || (entry.heardAt ?? Number.NEGATIVE_INFINITY) >= since) entry.missing = false;
+          else if (entry.missing) worth = end(entry.id);
+          else entry.missing = missing = true;
         }
       }
       const more = seen === null || dropped;
@@ -231,14 +239,14 @@ export function createSessionState(): SessionState {
         entry.instance = directory;
         entry.heardAt = now;
         entry.heardNow = true;
-        if (entry.statusAt < since) setStatus(entry, status, now);
+        if (entry.status === null) setStatus(entry, status);
         worth = changed(entry);
       }
       for (const entry of entries.values()) {
         // A part of a message that came after the question shows a turn that the answer may not know.
-        if (statuses.has(entry.id) || entry.statusAt >= since || (entry.worksAt ?? since) > since) continue;
+        if (entry.status !== null || (entry.worksAt ?? since) > since) continue;
         if ((entry.instance ?? entry.directory) !== directory) continue;
-        if (setStatus(entry, { type: 'idle' }, now)) worth = entry.archived ? end(entry.id) : changed(entry);
+        if (setStatus(entry, { type: 'idle' })) worth = entry.archived ? end(entry.id) : changed(entry);
       }
       return worth;
     },
@@ -252,6 +260,7 @@ export function createSessionState(): SessionState {
       return worth;
     },
     hasStrangers: () => strangers,
+    hasMissing: () => missing,
     reading() {
       if (reading !== null) return reading;
       if (entries.size > SESSIONS_MAX) prune();
