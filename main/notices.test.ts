@@ -224,3 +224,28 @@ test('D5 a question is told soon and once while no window shows it, and not at a
   gone.take(one, false);
   expect(gone.flush(roll())).toBeNull();
 });
+
+test('an idle stop is announced once, leads to its server, and is told anew when it is announced anew', () => {
+  const idle = server(5, 'supervised', { listening: [{ address: '127.0.0.1', port: 4096 }] });
+  const announced = (n: number): Alert => ({
+    id: `idle-${n}`,
+    level: 'notice',
+    title: 'opencode :4096 on local stops at 14:52',
+    detail: 'It has been idle for 29 min.',
+    act: 'keep-awake',
+    servers: [idle.id],
+  });
+  const desk = new NoticeDesk();
+  const one = roll({ servers: [idle], alerts: [announced(1)] });
+  expect(told(desk, one)).toEqual({
+    title: 'opencode :4096 on local stops at 14:52',
+    body: 'It has been idle for 29 min.',
+    show: { view: 'servers', server: idle.id, dialog: 'none', kind: null },
+  });
+  expect(told(desk, one)).toBeNull();
+  expect(told(desk, roll({ servers: [idle] }))).toBeNull();
+  expect(told(desk, roll({ servers: [idle], alerts: [announced(1), announced(2)] }))).toMatchObject({
+    title: '2 idle servers are about to be stopped',
+    body: 'opencode :4096 on local.',
+  });
+});

@@ -52,3 +52,20 @@ test('the question names whom it interrupts, and its button repeats the deed', (
     'opencode :4096 on local and opencode :4097 on local are busy and are interrupted; their sessions end and history is kept.',
   );
 });
+
+test('the question lists the sessions that are cut off, and names a server only where none of it is known', () => {
+  const watched = ours(1, { busy: 'busy' });
+  const locked = ours(2, { busy: 'busy', listening: [{ address: '127.0.0.1', port: 4097 }] });
+  const sessions = [session(watched, 'busy', 1), session(watched, 'busy', 2), session(watched, 'idle', 3)];
+  expect(quitQuestion(roll({ servers: [watched], sessions })).detail).toBe(
+    '2 busy sessions are interrupted: “Session 1”, “Session 2”.\nTheir history is kept.',
+  );
+  const waiting = { ...session(watched, 'busy', 4), state: 'waiting' as const };
+  expect(quitAsks(roll({ servers: [ours(1)], sessions: [waiting] }))).toBe(true);
+  expect(quitQuestion(roll({ servers: [watched, locked], sessions: [waiting] })).detail).toBe(
+    '1 waiting session is interrupted: “Session 4”.\n' +
+      'opencode :4097 on local is busy and is interrupted; its sessions end and history is kept.',
+  );
+  // One that no server carries is nobody's to interrupt.
+  expect(quitAsks(roll({ servers: [ours(1)], sessions: [{ ...waiting, server: null }] }))).toBe(false);
+});

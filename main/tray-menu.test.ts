@@ -527,3 +527,29 @@ describe('rules', () => {
     expect(last(server(3, 'supervised', { host: 'build-01' }))).toBe('Quit Rollcall');
   });
 });
+
+test('busy sessions alone are counted; one that no server carries counts in the state line and at no server', () => {
+  const ours = server(1, 'supervised', { listening: [{ address: '127.0.0.1', port: 4096 }] });
+  const states = (['busy', 'waiting', 'retrying', 'error', 'ended'] as const).map((state, n) => ({
+    ...session(ours, 'idle', n),
+    state,
+  }));
+  const claude = { ...session(ours, 'busy', 9), kind: 'claude', server: null, carrier: 'claude, PID 4711' };
+  const one = roll({ servers: [ours], sessions: [...states, claude] });
+  expect(top(one).slice(0, 2)).toEqual(['1 server, none leaked (disabled)', '2 sessions busy, 131 MB (disabled)']);
+  expect(inside(one, 'local, 1 server').map((item) => ('label' in item ? item.label : ''))).toContain(
+    '● opencode :4096, 1 busy',
+  );
+  // Those that have ended are no sign that sessions are watched.
+  const over = roll({ servers: [server(2, 'owned', { busy: 'busy' })], sessions: states.slice(4) });
+  expect(top(over)[1]).toBe('1 busy, 131 MB (disabled)');
+});
+
+test('session-end hooks that have failed for good are a fault, and its act runs them again', () => {
+  const title = '2 session-end hooks have failed';
+  const one = roll({ alerts: [{ id: 'hooks', level: 'fault', title, detail: '', act: 'retry-hooks', servers: [] }] });
+  expect(top(one)[0]).toBe(`${title} (disabled)`);
+  expect(find(trayModel(one).items, 'Run session-end hooks again')).toMatchObject({
+    on: { act: 'run', command: { command: 'retry-hooks' } },
+  });
+});

@@ -1,6 +1,7 @@
 import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
-import { type MouseEvent, type ReactNode, useCallback, useEffect, useRef } from 'react';
+import { type MouseEvent, type ReactNode, useCallback, useEffect, useMemo, useRef } from 'react';
 import { useRollcall, useWindow } from '../state/context.tsx';
+import { type GridOrder, gridOrder } from '../view/gridOrder.ts';
 import { CELL, gridRole, ROW, ROW_GROUP, rowRole } from './parts.tsx';
 import { type RowKey, useGridKeys } from './useGridKeys.ts';
 
@@ -65,35 +66,39 @@ export function Grid<Item extends RowLike>(props: Props<Item>) {
   const scroller = useRef<HTMLDivElement>(null);
   const focusNext = useRef<string | null>(null);
 
-  const rows = items.filter((item): item is Item => !isGroup(item));
-  const keys = rows.map((row) => row.key);
-  const active = selected !== null && keys.includes(selected) ? selected : (keys[0] ?? null);
-  const activeIndex = items.findIndex((item) => item.key === active);
-  const groupIndexes = items.flatMap((item, index) => (isGroup(item) ? [index] : []));
+  const last = useRef<GridOrder | null>(null);
+  last.current = gridOrder(last.current, items);
+  const order = last.current;
+  const keys = order.rows;
+  const active = selected !== null && order.placeOf.has(selected) ? selected : (keys[0] ?? null);
+  const activeIndex = active === null ? -1 : order.all.indexOf(active);
 
   const rangeExtractor = useCallback(
     (range: Range) => {
-      const sticky = groupIndexes.findLast((index) => index <= range.startIndex);
+      const sticky = order.groups.findLast((index) => index <= range.startIndex);
       const extra = [activeIndex, sticky ?? -1].filter((index) => index >= 0);
       return [...new Set([...extra, ...defaultRangeExtractor(range)])].sort((a, b) => a - b);
     },
-    [activeIndex, groupIndexes],
+    [activeIndex, order],
   );
+  const heightAt = useMemo(() => {
+    const groups = new Set(order.groups);
+    return (index: number): number => (groups.has(index) ? GROUP_HEIGHT : ROW_HEIGHT);
+  }, [order.groups]);
   const virtualizer = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => (items[index]?.type === 'group' ? GROUP_HEIGHT : ROW_HEIGHT),
-    getItemKey: (index) => items[index]?.key ?? index,
+    estimateSize: heightAt,
+    getItemKey: useCallback((index: number) => order.all[index] ?? index, [order]),
     overscan: 8,
     rangeExtractor,
     scrollPaddingStart: GROUP_HEIGHT,
     paddingEnd: 6,
     initialRect: { width: 600, height: 600 },
   });
-  // Heights depend on where the groups stand, so a new order is measured anew.
-  const layout = items.map((item) => (isGroup(item) ? 'g' : 'r')).join('');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the layout is what the measures depend on
-  useEffect(() => virtualizer.measure(), [layout, virtualizer]);
+  // Heights depend on where the groups stand, so where those move all is measured anew.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the heights are what the measures depend on
+  useEffect(() => virtualizer.measure(), [heightAt, virtualizer]);
 
   const rowElement = (key: string): HTMLElement | null =>
     scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(key)}"]`) ?? null;
@@ -117,15 +122,16 @@ export function Grid<Item extends RowLike>(props: Props<Item>) {
 
   const move = (key: string): void => {
     focusNext.current = key;
-    virtualizer.scrollToIndex(items.findIndex((item) => item.key === key));
+    virtualizer.scrollToIndex(order.all.indexOf(key));
     props.onSelect(key);
     rowElement(key)?.focus({ preventScroll: true });
   };
-  const itemOf = (key: string): Item | undefined => rows.find((row) => row.key === key);
+  const rows = (): readonly Item[] => items.filter((item): item is Item => !isGroup(item));
+  const itemOf = (key: string): Item | undefined => rows().find((row) => row.key === key);
 
   const onKeyDown = useGridKeys({
     keys,
-    names: () => rows.map(props.names),
+    names: () => rows().map(props.names),
     active,
     page: () => Math.max(1, Math.floor((scroller.current?.clientHeight ?? ROW_HEIGHT) / ROW_HEIGHT) - 1),
     onMove: move,
@@ -148,13 +154,13 @@ export function Grid<Item extends RowLike>(props: Props<Item>) {
 
   const virtualItems = virtualizer.getVirtualItems();
   const start = virtualizer.range?.startIndex ?? 0;
-  const stickyIndex = groupIndexes.findLast((index) => index <= start) ?? -1;
+  const stickyIndex = order.groups.findLast((index) => index <= start) ?? -1;
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: its role, grid, comes with the other attributes
     <div
       className="table"
-      {...gridRole(props.label, rows.length)}
+      {...gridRole(props.label, keys.length)}
       onKeyDown={onKeyDown}
       onPointerEnter={() => store.setState({ pointerInList: true })}
       onPointerLeave={() => store.setState({ pointerInList: false })}
@@ -185,7 +191,7 @@ export function Grid<Item extends RowLike>(props: Props<Item>) {
                 key={item.key}
                 data-row={item.key}
                 className={`row ${props.columns} ${props.rowClass(item)}`}
-                {...rowRole(keys.indexOf(item.key) + 1, item.key === selected)}
+                {...rowRole((order.placeOf.get(item.key) ?? 0) + 1, item.key === selected)}
                 tabIndex={item.key === active ? 0 : -1}
                 style={{ transform: `translateY(${virtual.start}px)` }}
                 onClick={() => props.onSelect(item.key)}

@@ -47,7 +47,7 @@ export const SessionCells = memo(function SessionCells({ session, depth, gone, a
         </span>
       </div>
       <div className="second col-carrier" {...CELL} title={carrier}>
-        {carrier}
+        {carrier === '' ? NOTHING : carrier}
       </div>
       <div className="col-directory" {...CELL}>
         {directory === null ? <span className="faint">{NOTHING}</span> : <Path path={shortenPath(directory, home)} />}

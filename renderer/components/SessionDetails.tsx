@@ -103,7 +103,9 @@ function Carrier({ session, server, parent, now }: CarrierProps) {
     >
       <Facts
         facts={[
-          server === null ? ['Carrier', session.carrier] : ['Server', `${serverLabel(server)}, ${server.standing}`],
+          server === null
+            ? ['Carrier', session.carrier === '' ? NOTHING : session.carrier]
+            : ['Server', `${serverLabel(server)}, ${server.standing}`],
           ...(server === null ? [] : [['Clients', clientLines(server)] as const]),
           ...(parent === null ? [] : [['Started by', <SessionLink key="parent" session={parent} />] as const]),
           ['Started', factTime(session.startedAt, now)],

@@ -4,7 +4,7 @@ import { eventWords, type TimelineChoice } from '../../app/roll/timeline-words.t
 import { capitalised, clockTime, plural, shortenPath } from '../../app/roll/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { type Scope, select } from '../state/store.ts';
-import { type EntryItem, eventShape, timelineItems, timeOfDay } from '../view/timelineItems.ts';
+import { afterSubject, type EntryItem, eventShape, timelineItems, timeOfDay } from '../view/timelineItems.ts';
 import { Facts, Section } from './DetailParts.tsx';
 import { Footer } from './Footer.tsx';
 import { Glyph } from './Glyph.tsx';
@@ -35,7 +35,7 @@ function EntryCells({ entry }: { readonly entry: AuditEntry }) {
       </div>
       <div className="clip" {...CELL} title={`${entry.subject}, ${entry.text}`}>
         {entry.subject}
-        {entry.text === '' ? null : <span className="faint">, {entry.text}</span>}
+        {entry.text === '' ? null : <span className="faint">{afterSubject(entry)}</span>}
       </div>
       <div className="second" {...CELL}>
         {entry.host}

@@ -23,7 +23,7 @@ export function interruptConsequences(session: Session, act: 'abort' | 'end', ho
   return [
     work,
     hooks === 0 ? 'No session-end hook is configured' : hooksSentence(1, hooks),
-    `Its history is kept, and ${session.carrier} goes on`,
+    session.carrier === '' ? 'Its history is kept' : `Its history is kept, and ${session.carrier} goes on`,
   ];
 }
 

@@ -20,10 +20,15 @@ function asks(permission: Permission): boolean {
   return permission.allowed === 'confirm' || permission.allowed === 'force';
 }
 
+/** What carries it, in the midst of a sentence or at its beginning. */
+function carrierOf({ carrier, kind }: Session): string {
+  return carrier === '' ? kind : carrier;
+}
+
 /** Why a session cannot be opened in a browser; null where it can. */
 export function openRefusal(session: Session, server: Server | null, host: HostEntry | undefined): string | null {
   if (session.state === 'ended') return 'It has ended: nothing serves it any more.';
-  if (server === null) return `${session.carrier} has no address that a browser could open.`;
+  if (server === null) return `${carrierOf(session)} has no address that a browser could open.`;
   return urlRefusal(server, host);
 }
 
@@ -43,7 +48,7 @@ export function sessionActs(
     {
       act: 'copy-attach',
       label: 'Copy attach command',
-      refusal: session.attach === null ? `No command attaches a terminal to a session of ${session.carrier}.` : null,
+      refusal: session.attach === null ? `No command attaches a terminal to a session of ${carrierOf(session)}.` : null,
     },
     { act: 'abort', label: asks(session.abort) ? 'Abort…' : 'Abort', refusal: closed(session.abort) },
     { act: 'end', label: 'End…', refusal: closed(session.end) },

@@ -96,6 +96,10 @@ interface Family {
 function familyOf(sessions: readonly Session[]): Family {
   const byKey = new Map(sessions.map((session) => [session.key, session]));
   const isRoot = (session: Session): boolean => {
+    const above = session.parent === null ? undefined : byKey.get(session.parent);
+    if (above === undefined) return true;
+    // Mostly its parent has none, and nothing needs to be remembered on the way up.
+    if (above.parent === null) return false;
     const seen = new Set([session.key]);
     let { parent } = session;
     while (parent !== null && byKey.has(parent)) {
@@ -103,7 +107,7 @@ function familyOf(sessions: readonly Session[]): Family {
       seen.add(parent);
       parent = byKey.get(parent)?.parent ?? null;
     }
-    return session.parent === null || !byKey.has(session.parent);
+    return false;
   };
   const roots: Session[] = [];
   const childrenOf = new Map<string, Session[]>();
@@ -135,10 +139,12 @@ function inFamilies(sessions: readonly Session[], descending: boolean): readonly
   }
   const leaders = new Map<string, Session>();
   const leaderOf = (session: Session): Session => {
+    const children = childrenOf.get(session.key);
+    if (children === undefined) return session;
     const known = leaders.get(session.key);
     if (known !== undefined) return known;
     let leader = session;
-    for (const child of childrenOf.get(session.key) ?? []) {
+    for (const child of children) {
       const other = leaderOf(child);
       if (byState(other, leader) < 0) leader = other;
     }

@@ -93,6 +93,11 @@ export function eventShape(event: string): GlyphName {
   return EVENT_SHAPES.find(([pattern]) => pattern.test(event.toLowerCase()))?.[1] ?? 'dot';
 }
 
+/** What a line says after its subject: many a text is a sentence that begins with it. */
+export function afterSubject({ subject, text }: AuditEntry): string {
+  return text.startsWith(subject) && text !== subject ? text.slice(subject.length) : `, ${text}`;
+}
+
 /** A time of day in local time, as the timeline's first column shows it: `14:31:20`. */
 export function timeOfDay(iso: string): string {
   const at = new Date(iso);

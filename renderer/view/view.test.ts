@@ -7,6 +7,7 @@ import { moveIndex, rowKey } from '../components/useGridKeys.ts';
 import { shortcut } from '../components/useShortcuts.ts';
 import { endedRoll, GIVEN_UP, MEANT, STARTING, WAITING } from '../preview/ended.ts';
 import { emptyRoll, exampleRoll, HOME, localRoll } from '../preview/rolls.ts';
+import { gridOrder } from './gridOrder.ts';
 import { holdOrder } from './hold.ts';
 import { treeLines } from './processTree.ts';
 import { recordItems } from './recordItems.ts';
@@ -148,6 +149,21 @@ describe('nothing moves under the hand', () => {
   test('an empty list is filled even while it is held', () => {
     expect(holdOrder([], list('a'), true).items).toHaveLength(1);
   });
+});
+
+test('a list of which nothing moved keeps its order, and heads that stay their places', () => {
+  const at = (...keys: string[]) => keys.map((key) => ({ type: key.startsWith('[') ? 'group' : 'row', key }));
+  const first = gridOrder(null, at('[x]', 'a', 'b'));
+  expect(first).toMatchObject({ rows: ['a', 'b'], groups: [0] });
+  expect(gridOrder(first, at('[x]', 'a', 'b'))).toBe(first);
+  const turned = gridOrder(first, at('[x]', 'b', 'a'));
+  expect([...turned.placeOf]).toEqual([
+    ['b', 0],
+    ['a', 1],
+  ]);
+  expect(turned.groups).toBe(first.groups);
+  expect(gridOrder(first, [{ type: 'row', key: '[x]' }, ...at('a', 'b')]).groups).toEqual([]);
+  expect(gridOrder(turned, at('b', '[x]', 'a')).groups).toEqual([1]);
 });
 
 describe('the keyboard', () => {
