@@ -63,7 +63,7 @@ function splitOnce(text: string): [string, string] {
 }
 
 /** Exited and not collected yet. A process whose main thread alone has exited looks like one, and lives. */
-function isFinished(info: ProcessInfo): boolean {
+export function isFinished(info: ProcessInfo): boolean {
   return (info.state === 'Z' || info.state === 'X') && info.threads <= 1;
 }
 

@@ -9,7 +9,7 @@ import type { ProcessInfo } from '../../hosts/host.ts';
 import { hashedHostId, namespaceId } from '../../hosts/local/observer.ts';
 import { invocationOf } from '../../servers/argv.ts';
 import { carrierOf, lstartIn, type Place, pidIn, type Seen } from './carrier.ts';
-import { type ForeignSession, idIn, objectOf, pathIn, textIn, timeIn, titleIn } from './session.ts';
+import { type ForeignSession, idIn, objectOf, pathIn, textIn, timeIn, titleIn, UNPROVED } from './session.ts';
 
 export interface ClaudeRecord {
   readonly tool: 'claude';
@@ -108,9 +108,19 @@ function stateOf(status: string | null): Pick<ForeignSession, 'state' | 'detail'
 export function judgeClaude(record: ClaudeRecord, path: string, seen: Seen, place: Place): ForeignSession | null {
   const { id, pid, title, directory, procStart, updatedAt } = record;
   const startedAt = record.startedAt ?? (procStart === null ? null : lstartIn(procStart));
-  const base = { tool: 'claude', id, title, directory, carrier: 'claude', startedAt, updatedAt, path } as const;
+  const base = {
+    tool: 'claude',
+    id,
+    title,
+    directory,
+    carrier: 'claude',
+    startedAt,
+    updatedAt,
+    path,
+    ...UNPROVED,
+  } as const;
   const away = elsewhere(record.pidDomain, place);
-  if (away !== null) return { ...base, state: 'unknown', detail: away, pid: null, identity: null };
+  if (away !== null) return { ...base, state: 'unknown', detail: away, pid: null };
   if (procStart === null) {
     if (seen.found !== 'process' || !looksLikeClaude(seen.info)) return null;
     return {
@@ -118,21 +128,23 @@ export function judgeClaude(record: ClaudeRecord, path: string, seen: Seen, plac
       state: 'unknown',
       detail: `its file does not prove that PID ${pid} is its process`,
       pid,
-      identity: null,
+      at: seen.info.identity,
     };
   }
+  const at = seen.found === 'process' ? seen.info.identity : null;
   const carrier = carrierOf(pid, procStart, seen);
   switch (carrier.carried) {
     case 'gone':
-      return { ...base, state: 'ended', detail: carrier.why, pid, identity: null };
+      return { ...base, state: 'ended', endedBy: 'carrier', detail: carrier.why, pid };
     case 'unknown':
-      return { ...base, state: 'unknown', detail: carrier.why, pid, identity: null };
+      return { ...base, state: 'unknown', detail: carrier.why, pid, at };
     case 'same':
       return {
         ...base,
         ...stateOf(record.status),
         pid,
         identity: carrier.info.identity,
+        at,
         startedAt: startedAt ?? carrier.info.startedAt,
       };
   }

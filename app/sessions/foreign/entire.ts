@@ -4,7 +4,7 @@
  */
 import { isAbsolute, join } from 'node:path';
 import { carrierOf, type Place, pidIn, type Seen } from './carrier.ts';
-import { type ForeignSession, idIn, objectOf, pathIn, textIn, timeIn, titleIn } from './session.ts';
+import { type ForeignSession, idIn, objectOf, pathIn, textIn, timeIn, titleIn, UNPROVED } from './session.ts';
 
 /** Who entire saw a session carried by. */
 export interface EntireOwner {
@@ -149,13 +149,13 @@ export function judgeEntire(
     directory,
     carrier: owner?.name ?? 'entire',
     pid: owner?.pid ?? null,
-    identity: null,
     startedAt,
     updatedAt,
     path,
+    ...UNPROVED,
   } as const;
   if (record.over === 'elsewhere') return null;
-  if (record.over === 'ended') return { ...base, state: 'ended', detail: 'entire wrote down its end' };
+  if (record.over === 'ended') return { ...base, state: 'ended', endedBy: 'tool', detail: 'entire wrote down its end' };
   if (owner === null) {
     if (isStale(updatedAt ?? startedAt, now)) return null;
     return { ...base, state: 'unknown', detail: 'entire did not write down which process carries it' };
@@ -164,16 +164,17 @@ export function judgeEntire(
     return { ...base, pid: null, state: 'unknown', detail: `it runs on another machine, ${owner.host}` };
   }
   if (owner.boot !== null && owner.boot !== place.observer.bootId) {
-    return { ...base, state: 'ended', detail: 'the machine has booted since' };
+    return { ...base, state: 'ended', endedBy: 'carrier', detail: 'the machine has booted since' };
   }
+  const at = seen.found === 'process' ? seen.info.identity : null;
   const carrier = carrierOf(owner.pid, owner.start, seen);
   switch (carrier.carried) {
     case 'gone':
-      return { ...base, state: 'ended', detail: carrier.why };
+      return { ...base, state: 'ended', endedBy: 'carrier', detail: carrier.why };
     case 'unknown':
-      return { ...base, state: 'unknown', detail: carrier.why };
+      return { ...base, state: 'unknown', detail: carrier.why, at };
     case 'same':
-      return { ...base, ...stateOf(record.phase), identity: carrier.info.identity };
+      return { ...base, ...stateOf(record.phase), identity: carrier.info.identity, at };
   }
 }
 
@@ -190,7 +191,7 @@ export function judgePointer(pointer: EntirePointer, path: string, now: number):
     detail: 'its own file could not be found',
     pid: null,
     carrier: 'entire',
-    identity: null,
+    ...UNPROVED,
     startedAt: null,
     updatedAt,
     path,

@@ -63,7 +63,7 @@ test('no file of Claude makes the parser throw, or say more than a process prove
         if (record !== null) holds(judgeClaude(record, '/p', there ? running() : ABSENT, PLACE));
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   );
 });
 
@@ -76,6 +76,6 @@ test('no file of entire makes the parsers throw, or say more than a process prov
       const pointer = parseEntirePointer(name, text);
       if (pointer !== null) holds(judgePointer(pointer, '/p', STARTED));
     }),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   );
 });

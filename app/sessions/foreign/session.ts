@@ -15,6 +15,8 @@ export interface ForeignSession {
   readonly state: Extract<SessionState, 'busy' | 'waiting' | 'idle' | 'unknown' | 'ended'>;
   /** Why nothing is known, how it ended, what else is to say; a clause. */
   readonly detail: string | null;
+  /** Its process is gone, or its tool says so or took its file away; null while it has not ended. */
+  readonly endedBy: 'carrier' | 'tool' | null;
   /** PID in its file; null where that is no number of this machine and PID namespace. */
   readonly pid: number | null;
   /** Name of the program that carries it, for people. */
@@ -24,12 +26,17 @@ export interface ForeignSession {
    * signal takes an identity that was recorded by us (DESIGN rule 4.13).
    */
   readonly identity: ProcessIdentity | null;
+  /** Of what stands at its PID while it has not ended, proved or not; null where nothing does, or is known. */
+  readonly at: ProcessIdentity | null;
   readonly startedAt: number | null;
   /** When its tool last wrote that something happened. Says nothing of whether it lives. */
   readonly updatedAt: number | null;
   /** The file. */
   readonly path: string;
 }
+
+/** Of a session that no process is known for. */
+export const UNPROVED = { endedBy: null, identity: null, at: null } as const;
 
 /** Reads fields of a parsed JSON object of a foreign tool, each of which may be anything. */
 export function objectOf(text: string): Readonly<Record<string, unknown>> | null {

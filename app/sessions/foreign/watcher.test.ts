@@ -82,7 +82,7 @@ function follow(disk: Disk, pollMs = 3_600_000, unwatchedPollMs = pollMs): Scene
       changes += 1;
     },
     io: disk,
-    timing: { settleMs: 1, pollMs, unwatchedPollMs },
+    timing: { settleMs: 1, pollMs, unwatchedPollMs, graceMs: 20, showEndedMs: 20 },
     now: () => STARTED + 3_600_000,
   });
   onTestFinished(() => foreign.close());
@@ -112,10 +112,66 @@ test('W1 a change in the folder is told, and nothing is told where nothing chang
   scene.disk.watched.get(CLAUDE)?.change();
   await until('the change', () => one(scene)?.state === 'idle');
   expect(scene.changes()).toBe(2);
+});
 
-  scene.disk.files.delete(`${CLAUDE}/${NAME}`);
-  await scene.foreign.refresh();
-  expect(scene.foreign.sessions).toEqual([]);
+describe('a session whose file goes away', () => {
+  async function gone(): Promise<Scene> {
+    const scene = follow(diskWith({ [`${CLAUDE}/${NAME}`]: claudeFile() }));
+    await scene.foreign.refresh();
+    scene.disk.files.delete(`${CLAUDE}/${NAME}`);
+    return scene;
+  }
+
+  test('W4 has ended with its process, and is listed so before it goes', async () => {
+    const scene = await gone();
+    await scene.foreign.refresh();
+    expect(one(scene)).toMatchObject({ state: 'unknown', detail: 'its file is gone, and its process is not' });
+    scene.processes.delete(PID);
+    await scene.foreign.refresh();
+    expect(one(scene)).toMatchObject({
+      state: 'ended',
+      endedBy: 'carrier',
+      detail: `its process, PID ${PID}, is gone`,
+      identity: null,
+    });
+    await until('it is no longer listed', async () => {
+      await scene.foreign.refresh();
+      return scene.foreign.sessions.length === 0;
+    });
+  });
+
+  test('W4 has ended after a while, by itself, though its process goes on', async () => {
+    const scene = await gone();
+    await scene.foreign.refresh();
+    await until('it has ended', () => one(scene)?.state === 'ended');
+    expect(one(scene)).toMatchObject({ endedBy: 'tool', identity: null });
+  });
+
+  test('goes on when the file was only written anew', async () => {
+    const scene = await gone();
+    await scene.foreign.refresh();
+    scene.disk.files.set(`${CLAUDE}/${NAME}`, claudeFile({ status: 'idle' }));
+    await scene.foreign.refresh();
+    expect(scene.foreign.sessions).toMatchObject([{ state: 'idle', endedBy: null }]);
+  });
+
+  test('W4 its process reads as another one by the same number: it has ended', async () => {
+    const scene = await gone();
+    scene.processes.set(PID, claudeProcess({ startTime: 'linux:77' }));
+    await scene.foreign.refresh();
+    expect(one(scene)).toMatchObject({ state: 'ended', endedBy: 'carrier' });
+  });
+
+  test('or tells of another session: the first one has ended, the second one lives', async () => {
+    const scene = await gone();
+    scene.disk.files.set(`${CLAUDE}/${NAME}`, claudeFile({ sessionId: OTHER }));
+    await scene.foreign.refresh();
+    await until('the first one has ended', () => one(scene)?.state === 'ended');
+    expect(scene.foreign.sessions).toMatchObject([
+      { id: SESSION, state: 'ended', endedBy: 'tool' },
+      { id: OTHER, state: 'busy' },
+    ]);
+  });
 });
 
 test('W4 a process that is gone ends its session, though nobody touches its file', async () => {
@@ -194,7 +250,7 @@ describe('W5 what the system refuses is said, and nothing breaks', () => {
 
 test('more files than are read are said', async () => {
   const disk = new Disk();
-  for (let pid = 10_000; pid < 12_001; pid += 1) disk.files.set(`${CLAUDE}/${pid}.json`, claudeFile({ pid }));
+  for (let pid = 10_000; pid < 12_001; pid += 1) disk.files.set(`${CLAUDE}/${pid}.json`, '{}');
   const scene = follow(disk);
   await scene.foreign.refresh();
   expect(scene.foreign.trouble).toContain(`more session files in ${CLAUDE} than are read`);
@@ -206,8 +262,11 @@ test('W1 an old file says nothing of a PID that a new one proves', async () => {
   await scene.foreign.refresh();
   expect(scene.foreign.sessions.map(({ id }) => id)).toEqual([SESSION]);
   scene.disk.files.delete(`${CLAUDE}/${NAME}`);
-  await scene.foreign.refresh();
-  expect(scene.foreign.sessions).toMatchObject([{ id: OTHER, state: 'unknown' }]);
+  await until('the new one has ended', async () => {
+    await scene.foreign.refresh();
+    return scene.foreign.sessions.length === 1 && one(scene)?.id === OTHER;
+  });
+  expect(one(scene)).toMatchObject({ state: 'unknown', identity: null, at: { pid: PID } });
 });
 
 test('a session that was resumed elsewhere is listed once, by the file whose process lives', async () => {
@@ -232,7 +291,6 @@ describe('entire', () => {
     expect(scene.disk.watched.has(SHOP)).toBe(true);
     scene.foreign.lookIn([]);
     await scene.foreign.refresh();
-    expect(scene.foreign.sessions).toEqual([]);
     expect(scene.disk.watched.has(SHOP)).toBe(false);
   });
 
@@ -244,7 +302,8 @@ describe('entire', () => {
         [`${LIVE}/${OTHER}.json`]: pointerFile({ session_id: OTHER, common_dir: '/gone/.git' }),
       }),
     );
-    await scene.foreign.refresh();
+    // The first reading alone, which must watch where its own pointers lead.
+    await until('the first reading', () => scene.changes() === 1);
     expect(scene.foreign.sessions).toMatchObject([
       { id: OTHER, state: 'unknown' },
       { id, state: 'busy', path: `${SHOP}/${id}.json` },
@@ -262,7 +321,11 @@ describe('entire', () => {
     expect(scene.foreign.sessions).toMatchObject([{ tool: 'claude', id: SESSION }]);
     scene.disk.files.delete(`${CLAUDE}/${NAME}`);
     await scene.foreign.refresh();
-    expect(scene.foreign.sessions).toEqual([]);
+    expect(scene.foreign.sessions).toMatchObject([{ tool: 'claude', state: 'unknown' }]);
+    await until('nobody tells of it', async () => {
+      await scene.foreign.refresh();
+      return scene.foreign.sessions.length === 0;
+    });
   });
 });
 

@@ -2,12 +2,13 @@ import type { ProcessInfo } from '../../hosts/host.ts';
 import type { Place, Seen } from './carrier.ts';
 import { claudeFolder, judgeClaude } from './claude.ts';
 import { entireFolder, entireLiveFolder, judgeEntire, judgePointer } from './entire.ts';
+import { Fileless, type FilelessTiming } from './fileless.ts';
 import { type ForeignIo, localIo } from './io.ts';
 import { CLAUDE_FILES, ENTIRE_FILES, POINTER_FILES, type RecordFile, RecordFiles } from './record-files.ts';
 import type { ForeignSession } from './session.ts';
 import { WatchedFolders } from './watched-folders.ts';
 
-export interface ForeignTiming {
+export interface ForeignTiming extends FilelessTiming {
   /** Quiet time after a change before the files are read: a write has several steps. */
   readonly settleMs: number;
   /** Time between two readings, whatever the system tells of changes. */
@@ -16,7 +17,13 @@ export interface ForeignTiming {
   readonly unwatchedPollMs: number;
 }
 
-const TIMING: ForeignTiming = { settleMs: 100, pollMs: 10_000, unwatchedPollMs: 2000 };
+const TIMING: ForeignTiming = {
+  settleMs: 100,
+  pollMs: 10_000,
+  unwatchedPollMs: 2000,
+  graceMs: 3000,
+  showEndedMs: 60_000,
+};
 /** Repositories that entire's files are looked for in; a person has fewer at work at once. */
 const REPOSITORIES_LIMIT = 200;
 /** Ids of Claude's that are remembered, long after their files. */
@@ -57,8 +64,10 @@ export class ForeignSessions {
   /** What an ended session's record said: while its file is unchanged, it stays ended. */
   readonly #ended = new WeakMap<RecordFile['record'], ForeignSession>();
   readonly #idsOfClaude = new Set<string>();
+  readonly #fileless = new Fileless();
   #timer: NodeJS.Timeout | undefined;
   #settle: NodeJS.Timeout | undefined;
+  #again: NodeJS.Timeout | undefined;
   #running: Promise<void> | null = null;
   #following: Promise<void> | null = null;
   #closed = false;
@@ -73,8 +82,8 @@ export class ForeignSessions {
   }
 
   /**
-   * One for each id, sorted; ended ones as long as their files lie there. The same array while nothing changes, and the
-   * same objects. One whose file went away is no longer in it: it has ended, too.
+   * One for each id, sorted. The same array while nothing changes, and the same objects. One that was alive is listed as
+   * ended before it goes, also when its file went away; other ended ones as long as their files lie there.
    */
   get sessions(): readonly ForeignSession[] {
     return this.#sessions;
@@ -108,6 +117,7 @@ export class ForeignSessions {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#settle);
+    clearTimeout(this.#again);
     this.#watches.close();
   }
 
@@ -162,6 +172,10 @@ export class ForeignSessions {
     const own = new Set(files.map(({ record }) => record.id));
     const found = await this.#judged([...files, ...live.filter(({ record }) => !own.has(record.id))]);
     if (!this.#closed) this.#publish(found, this.#files.trouble ?? this.#unwatched());
+    if (!this.#closed && this.#fileless.waiting) {
+      clearTimeout(this.#again);
+      this.#again = setTimeout(() => void this.refresh(), this.#timing.graceMs).unref();
+    }
   }
 
   /** Folders of entire's files in the repositories of the places that were named. */
@@ -194,6 +208,9 @@ export class ForeignSessions {
       else if (this.#idsOfClaude.has(session.id)) continue;
       const other = best.get(session.id);
       if (other === undefined || isBetter(session, other)) best.set(session.id, session);
+    }
+    for (const session of await this.#fileless.follow(this.#sessions, best, look, this.#timing)) {
+      best.set(session.id, session);
     }
     // A PID that one file proves cannot carry what another, which proves nothing, says of it.
     const proved = new Set([...best.values()].flatMap(({ identity }) => identity?.pid ?? []));

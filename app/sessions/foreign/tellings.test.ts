@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { SessionBook, type SessionEvent } from '../book.ts';
+import { Causes } from '../endings.ts';
+import { judgeClaude, parseClaude } from './claude.ts';
+import { ABSENT, claudeFile, claudeProcess, OTHER, PID, PLACE, running, SESSION } from './fixtures.testing.ts';
+import type { ForeignSession } from './session.ts';
+import { ForeignTellings } from './tellings.ts';
+
+const NO_ROW = () => null;
+
+function session(over: Partial<ForeignSession> = {}, name = `${PID}.json`, text = claudeFile()): ForeignSession {
+  const record = parseClaude(name, text);
+  const judged = record === null ? null : judgeClaude(record, '/p', running(), PLACE);
+  if (judged === null) throw new Error('it is none');
+  return { ...judged, ...over };
+}
+
+const GONE = { state: 'ended', identity: null, at: null } as const;
+
+test('W4 a proved session is told of by its process, and is the same object as long as nothing changes', () => {
+  const tellings = new ForeignTellings();
+  const one = session();
+  const first = tellings.of([one], NO_ROW);
+  expect(first).toMatchObject([
+    {
+      carrier: {
+        identity: claudeProcess().identity,
+        kind: 'claude',
+        row: null,
+        label: `claude, PID ${PID}`,
+        proved: true,
+      },
+      reading: { why: null, truncated: false },
+    },
+  ]);
+  const fact = first[0]?.reading?.sessions.get(SESSION);
+  expect(fact).toMatchObject({ title: 'mend the basket', state: 'busy', directory: '/home/ann/shop' });
+  expect(fact?.heardAt).not.toBeNull();
+  expect(tellings.of([one], NO_ROW)[0]).toBe(first[0]);
+  const idle = tellings.of([session({ state: 'idle' })], NO_ROW);
+  expect(idle[0]?.reading?.sessions.get(SESSION)?.state).toBe('idle');
+  expect(idle[0]?.carrier).toBe(first[0]?.carrier);
+});
+
+test('a session on a listed server has its row', () => {
+  const [telling] = new ForeignTellings().of([session()], () => ({ row: 'a'.repeat(16), label: 'claude helper' }));
+  expect(telling?.carrier).toMatchObject({ row: 'a'.repeat(16), label: 'claude helper' });
+});
+
+test('W4 one whose process is gone is told of by nobody; one that its tool ended is deleted there', () => {
+  const tellings = new ForeignTellings();
+  tellings.of([session()], NO_ROW);
+  const [left] = tellings.of([session({ ...GONE, endedBy: 'tool' }), session({ id: OTHER })], NO_ROW);
+  expect([...(left?.reading?.deleted ?? [])]).toEqual([SESSION]);
+  expect([...(left?.reading?.sessions.keys() ?? [])]).toEqual([OTHER]);
+  expect(tellings.of([session({ ...GONE, endedBy: 'carrier' })], NO_ROW)).toEqual([]);
+  // Ended before anybody saw it alive: history.
+  expect(new ForeignTellings().of([session({ ...GONE, endedBy: 'tool' })], NO_ROW)).toEqual([]);
+});
+
+test('a process that cannot be read for a moment carries its session on; one that was never known carries none', () => {
+  const unread = { state: 'unknown', identity: null, at: null } as const;
+  const tellings = new ForeignTellings();
+  const [before] = tellings.of([session()], NO_ROW);
+  const [now] = tellings.of([session(unread)], NO_ROW);
+  expect(now?.carrier).toBe(before?.carrier);
+  expect(now?.reading?.sessions.get(SESSION)?.state).toBe('unknown');
+  expect(new ForeignTellings().of([session(unread)], NO_ROW)).toEqual([]);
+});
+
+test('W1 an old file is told of by what stands at its PID, which is not proved', () => {
+  const legacy = session({}, `pid-${PID}.json`, JSON.stringify({ session_id: SESSION, cwd: '/home/ann/shop' }));
+  const [telling] = new ForeignTellings().of([legacy], NO_ROW);
+  expect(telling?.carrier).toMatchObject({ proved: false, identity: { pid: PID } });
+});
+
+test('W4 the book lists it, ends it with its process or by its tool, and never by a pause', () => {
+  const events: SessionEvent[] = [];
+  const book = new SessionBook({
+    host: 'local',
+    ledger: null,
+    causes: new Causes(),
+    onEvents: (some) => void events.push(...some),
+  });
+  const tellings = new ForeignTellings();
+  const { hostId, bootId } = claudeProcess().identity;
+  const observe = (...sessions: ForeignSession[]) =>
+    book.observe({ hostId, bootId, tellings: tellings.of(sessions, NO_ROW) });
+  observe(session());
+  expect(book.rows).toMatchObject([{ id: SESSION, kind: 'claude', state: 'busy', carrier: `claude, PID ${PID}` }]);
+  expect(book.rows[0]?.abort).toMatchObject({ allowed: 'no' });
+  observe(session({ state: 'unknown', identity: null, at: null }));
+  expect(book.rows).toMatchObject([{ state: 'unknown' }]);
+  observe(session({ ...GONE, endedBy: 'tool' }), session({ id: OTHER }));
+  expect(book.rows).toMatchObject([
+    { id: OTHER, state: 'busy' },
+    { id: SESSION, state: 'ended' },
+  ]);
+  // The first one is still listed as ended.
+  const missing = observe(session({ ...GONE, endedBy: 'tool' }), session({ id: OTHER, ...GONE, endedBy: 'carrier' }));
+  expect(missing).toEqual([claudeProcess().identity]);
+  for (const identity of missing) book.gone(identity);
+  expect(book.rows.every(({ state }) => state === 'ended')).toBe(true);
+  expect(events.map(({ type, life }) => [type, life.id])).toEqual([
+    ['started', SESSION],
+    ['started', OTHER],
+    ['ended', SESSION],
+    ['ended', OTHER],
+  ]);
+});
+
+test('W4 a process that is not there ends what its file says, whoever asks first', () => {
+  const record = parseClaude(`${PID}.json`, claudeFile());
+  const ended = record === null ? null : judgeClaude(record, '/p', ABSENT, PLACE);
+  expect(ended === null ? null : new ForeignTellings().of([ended], NO_ROW)).toEqual([]);
+});
