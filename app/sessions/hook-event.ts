@@ -38,6 +38,8 @@ export interface HookEvent {
   readonly event: 'session-end';
   readonly key: string;
   readonly session: string;
+  /** The same by the name that hooks of agent tools know: entire's reads it. */
+  readonly session_id: string;
   readonly kind: string;
   readonly host: string;
   readonly directory: string | null;
@@ -54,6 +56,7 @@ export function eventOf({ key, life, ending }: DueHook): HookEvent {
     event: 'session-end',
     key: life.key,
     session: life.id,
+    session_id: life.id,
     kind: life.kind,
     host: life.host,
     directory: life.directory,

@@ -302,9 +302,10 @@ export class Hooks {
     audit.note({ event: 'hook-failed', ...about, text });
   }
 
-  /** Takes the files of all attempts away that are over: what they say is in the ledger. */
+  /** Takes the files of all attempts away that are over, once the ledger on disk says what they say. */
   #sweep(): void {
     const { ledger, folder } = this.#parts;
+    if (!ledger.flush()) return;
     try {
       removeHookFiles(folder, (key) => this.#running.has(key) || (ledger.hook(key)?.attempt ?? null) !== null);
     } catch {

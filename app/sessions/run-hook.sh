@@ -31,11 +31,17 @@ rc_wait() {
 
 # Says what came of it, in a file that can be made once only: the first to say it is right.
 rc_settle() {
-  printf '%s\n' "$1" >"$rc_files.$2" && ln "$rc_files.$2" "$rc_files.result" 2>/dev/null
+  printf '%s\n' "$1" >"$rc_files.$2" || return 1
+  ln "$rc_files.$2" "$rc_files.result" 2>/dev/null && return 0
+  # A file system without links has to do with less.
+  [ ! -e "$rc_files.result" ] && mv "$rc_files.$2" "$rc_files.result"
 }
 
-: >"$rc_files.out"
-mkfifo "$rc_files.pipe" || exit 1
+# That there is a place for its output says that it has begun.
+mkfifo "$rc_files.pipe" 2>"$rc_files.out" || {
+  rc_settle 'exit 126' ended
+  exit 1
+}
 
 # Ends by itself once nobody writes any more, and so outlasts what ends the others.
 (

@@ -1,0 +1,20 @@
+/** The ledger as the book of sessions sees it: whatever ends there has its hooks run. */
+import type { LifeLedger } from './book.ts';
+import type { Hooks } from './hooks.ts';
+import type { Ledger } from './ledger.ts';
+
+export function keepingOf(ledger: Ledger, hooks: Pick<Hooks, 'hooksFor' | 'pump'>): LifeLedger {
+  return {
+    open: () => ledger.open(),
+    begin: (lives) => ledger.begin(lives),
+    carry: (lives) => ledger.carry(lives),
+    end: (endings) => {
+      // Another life of the same session may have begun since.
+      const own = endings.filter(({ life }) => ledger.open().get(life.key)?.life === life.life);
+      const ended = ledger.end(own.map(({ life, ending }) => ({ key: life.key, ending, hooks: hooks.hooksFor(life) })));
+      if (ended.length > 0) hooks.pump();
+      return ended;
+    },
+    recentlyEnded: () => ledger.recentlyEnded(),
+  };
+}
