@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { SessionEndHook } from '../config/schema.ts';
 import type { Host } from '../hosts/host.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
@@ -351,10 +351,7 @@ test('closed while a hook runs: the hook goes on, and the next one finds it done
   expect([ran(), lines.map(({ event }) => event)]).toEqual([['begun', 'done'], ['hook-done']]);
 });
 
-let program: URL;
-beforeAll(async () => {
-  program = await bundle({ entry: new URL('./hook-once.testing.ts', import.meta.url) });
-});
+const program = await bundle({ entry: new URL('./hook-once.testing.ts', import.meta.url) });
 
 test.each([
   ['between its spawn and the line that names it', 'before-attempt', null],
