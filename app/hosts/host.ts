@@ -240,6 +240,11 @@ export interface Host extends HostFiles {
   portHolder(port: number): Promise<ProcessInfo | 'unreadable' | null>;
   /** A fresh verdict on a recorded identity. Never throws: a failing look is `unknown`. */
   verify(ref: ProcessRef): Promise<Verdict>;
+  /**
+   * Named variables of the environment of a process that runs as this account, and nothing else of it. Null where it is not
+   * provably the recorded one, or its environment cannot be read. What it answers is secret: never logged, never in a roll.
+   */
+  secrets(ref: ProcessRef, names: readonly string[]): Promise<Readonly<Partial<Record<string, string>>> | null>;
   hold(ref: ProcessRef): Promise<HeldProcess>;
   /**
    * Calls back once, by event where the platform has one, when the process is gone, with how it ended; null where that

@@ -186,6 +186,8 @@ export interface Kind {
   watch: ((endpoint: Endpoint, onChange: () => void) => ServerWatch) | null;
   /** Why its sessions cannot be known, a clause about the kind; null where `watch` tells of them. */
   readonly sessionsWhy: string | null;
+  /** Variables of its environment that protect it by HTTP Basic authentication; null where it has none. */
+  readonly protection: { readonly password: string; readonly username: string; readonly defaultUsername: string } | null;
   /** Null where nothing can be done with its sessions from outside. */
   readonly sessionActs: SessionActs | null;
   readonly ending: readonly EndingStep[];

@@ -228,9 +228,13 @@ export class SessionBook {
     const telling = tellings.find(({ carrier }) => identityKey(carrier.identity) === key);
     // Without its carrier it is seen to when that is proved gone.
     if (telling === undefined) return;
-    const { carrier, reading, why } = telling;
+    const { carrier, reading, why, complete } = telling;
     if (reading?.deleted.has(entry.fact.id) === true) {
       ends.push({ entry, ending: this.#ending({ reason: 'deleted', text: 'it was deleted' }) });
+      return;
+    }
+    if (complete && reading !== null) {
+      ends.push({ entry, ending: this.#ending({ reason: 'ended', text: 'its tool does not list it any more' }) });
       return;
     }
     const detail = reading === null ? why : (reading.why ?? 'its server does not list it now');

@@ -2,7 +2,7 @@
 import type { ProcessIdentity } from '../identity/identity.ts';
 
 /**
- *   ended           a person ended it
+ *   ended           a person ended it, or its tool took it off its list
  *   deleted         it was deleted in its tool
  *   server-stopped  its server was stopped or reaped
  *   server-crashed  its server ended unexpectedly

@@ -7,6 +7,7 @@ import type { Audit } from './audit.ts';
 import { ActFailed } from './failure.ts';
 import type { GuardPort } from './guard-port.ts';
 import type { HostSessions } from './host-sessions.ts';
+import type { IdleWatch } from './idle.ts';
 import type { Lives } from './lives.ts';
 import type { Observatory, Sight } from './observatory.ts';
 import type { JudgedServer } from './roster.ts';
@@ -32,6 +33,7 @@ export interface ActParts {
   /** The one state machine's view of every server of ours. */
   readonly lives: Lives;
   readonly sessions: HostSessions;
+  readonly idle: IdleWatch;
   /** Something that nobody awaited went wrong. */
   readonly trouble: (error: unknown) => void;
   /** Who acts where no person asked. */

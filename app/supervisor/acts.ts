@@ -130,6 +130,8 @@ export class Acts {
         return setKeepRunning(command.server, command.keepRunning, this.#parts);
       case 'set-idle':
         return setIdle(command.server, command.minutes, this.#parts);
+      case 'keep-awake':
+        return this.#keepAwake(command.server);
       case 'abort-session':
         return abortSession(command.session, by, this.#parts);
       case 'end-session':
@@ -240,6 +242,27 @@ export class Acts {
     const target = serverTarget({ row, ...server });
     const results = await reap([target], { by, confirmed: true, force: true }, this.#dependencies(), act);
     return this.#conclude([target], results, results.map(({ message }) => message).join(' '));
+  }
+
+  async #keepAwake(id: string): Promise<CommandResult> {
+    const { row, record } = serverById(this.#parts.lastSight(), id, this.#ended.get(id));
+    if (record === null) throw new ActFailed('not-ours', `${rowName(row)} is not stopped for being idle.`, '');
+    this.#parts.idle.keepAwake(record.record.nonce);
+    await this.#parts.freshSight();
+    return done(`${rowName(row)} goes on; its idle time begins anew.`);
+  }
+
+  /** Its idle time is up. A fresh look decides: whoever came meanwhile keeps it. */
+  async stopIdle(id: string): Promise<void> {
+    if (this.#ending.has(id) || this.#leaving.signal.aborted) return;
+    const sight = await this.#parts.freshSight();
+    const server = sight.servers.find(({ row }) => row.id === id);
+    const nonce = server?.record?.record.nonce;
+    const idle = server?.row.busy === 'idle' && server.row.clients?.length === 0;
+    if (nonce === undefined || !idle || this.#parts.idle.stopAt(nonce) === null) return;
+    const result = await this.#stop(id, false, this.#parts.self, 'stop');
+    // One that did not end is tried again after another idle time, not with every look.
+    if (!result.ok) this.#parts.idle.keepAwake(nonce);
   }
 
   async #restart(id: string, force: boolean, by: Actor): Promise<CommandResult> {

@@ -1,6 +1,16 @@
 /** What the person should know now, worst first. Pure. */
 import type { Alert, Ended, HostEntry, Leftover, RecordEntry, Server } from '../roll/schema.ts';
-import { capitalised, formatBytes, leakedTotals, leakSentence, listed, plural, rowName } from '../roll/words.ts';
+import {
+  capitalised,
+  clockTime,
+  formatBytes,
+  leakedTotals,
+  leakSentence,
+  listed,
+  plural,
+  rowName,
+  sentenceAge,
+} from '../roll/words.ts';
 
 export interface AlertInput {
   readonly servers: readonly Server[];
@@ -10,6 +20,8 @@ export interface AlertInput {
   readonly hosts: readonly HostEntry[];
   /** Faults of our own: a start that failed, a record folder that cannot be written. */
   readonly faults: readonly Alert[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 }
 
 function leakAlert({ servers, leftovers }: AlertInput): Alert | null {
@@ -74,6 +86,25 @@ function endedUnasked({ ended }: AlertInput): Alert[] {
   });
 }
 
+/** Announced, so that whoever still wants it can say so. */
+function idleSoon({ servers }: AlertInput, now: number): Alert[] {
+  return servers.flatMap((server): Alert[] => {
+    const { idleMinutes, idleStopAt } = server.supervised ?? { idleMinutes: null, idleStopAt: null };
+    if (idleStopAt === null) return [];
+    const idle = `It has had no busy session and no client for ${sentenceAge((idleMinutes ?? 0) * 60_000)}`;
+    return [
+      {
+        id: `idle-${server.id}`,
+        level: 'notice',
+        title: `${rowName(server)} stops soon`,
+        detail: `${idle}, and is stopped at ${clockTime(idleStopAt, now)}.`,
+        act: 'keep-awake',
+        servers: [server.id],
+      },
+    ];
+  });
+}
+
 function growing({ servers }: AlertInput): Alert[] {
   return servers
     .filter(({ growing: words }) => words !== null)
@@ -106,6 +137,7 @@ export function alertsOf(input: AlertInput): Alert[] {
     ...endedUnasked(input),
     leakAlert(input),
     ...unresponsive(input),
+    ...idleSoon(input, input.now),
     ...growing(input),
     staleRecords(input),
   ].filter((alert) => alert !== null);

@@ -9,6 +9,7 @@ export type AsideWork =
   | 'looking'
   | 'memory'
   | 'sessions'
+  | 'idle'
   | 'showing';
 
 export class Asides {

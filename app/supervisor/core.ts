@@ -71,6 +71,8 @@ export interface LocalCore extends Core {
   answer(question: string, answer: string | null): boolean;
   /** The machine was asleep, or its network has changed: every connection is checked now. */
   wake(): void;
+  /** How many session-end hooks are still to be run, or run now. */
+  readonly hooksDue: number;
   /** Every local server that Rollcall supervises, with its record. */
   supervised(): readonly Supervised[];
   /**

@@ -5,6 +5,7 @@ import { LOCAL_HOST } from '../config/schema.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { ReapResult, Roll } from '../roll/schema.ts';
+import { plural } from '../roll/words.ts';
 import { Asides } from './asides.ts';
 import type { Audit } from './audit.ts';
 import type { Actor, Explanation, LocalCore, LogText, QuitReport, Supervised } from './core.ts';
@@ -14,6 +15,7 @@ import type { GuardPort } from './guard-port.ts';
 import type { HostSupervisor } from './host-supervisor.ts';
 import { summary } from './reaper.ts';
 import type { RemoteHosts } from './remote/remote-hosts.ts';
+import type { SessionKeeping } from './session-keeping.ts';
 import type { SettingsSource } from './settings.ts';
 import { rollOf } from './snapshot.ts';
 import { afterwardsOf } from './supervised.ts';
@@ -26,6 +28,10 @@ export interface FleetParts {
   readonly paths: Paths;
   readonly lock: WriterLock | null;
   readonly guard: GuardPort | null;
+  /** Null where nothing is written down: for a command that only reads. */
+  readonly keeping: SessionKeeping | null;
+  /** How long hooks may take at the end of this process, in milliseconds; what is not through by then is left to the next. */
+  readonly hooksMs: number;
 }
 
 /** How long all hosts together wait for a slow one, in milliseconds. */
@@ -77,6 +83,15 @@ export class Fleet implements LocalCore {
     return this.#local.supervised();
   }
 
+  get hooksDue(): number {
+    return this.#parts.keeping?.due ?? 0;
+  }
+
+  /** Something about hooks has changed. */
+  hooksChanged(): void {
+    this.#publish();
+  }
+
   async run(command: Command, by: Actor): Promise<CommandResult> {
     try {
       return await this.#run(command, by);
@@ -103,8 +118,9 @@ export class Fleet implements LocalCore {
       case 'end-session':
         return this.#run1(this.#withSession(command.session), command, by);
       case 'retry-hooks':
+        return this.#hooks((keeping) => keeping.retry(), 'run again');
       case 'forget-hooks':
-        return this.#run1(this.#local, command, by);
+        return this.#hooks((keeping) => keeping.forget(), 'given up');
       case 'start-again':
       case 'forget':
         return this.#run1(this.#withEnded(command.nonce), command, by);
@@ -120,6 +136,13 @@ export class Fleet implements LocalCore {
       case 'remove-host':
         return this.#host(command, by);
     }
+  }
+
+  #hooks(act: (keeping: SessionKeeping) => number, word: string): CommandResult {
+    const { keeping } = this.#parts;
+    const count = keeping === null ? 0 : act(keeping);
+    this.#publish();
+    return done(count === 0 ? 'No session-end hook has failed.' : `${plural(count, 'session-end hook')} ${count === 1 ? 'is' : 'are'} ${word}.`);
   }
 
   async #start(command: Extract<Command, { command: 'start' }>, by: Actor): Promise<CommandResult> {
@@ -281,7 +304,7 @@ export class Fleet implements LocalCore {
   }
 
   async #close(stopServers: boolean, deadlineMs: number): Promise<QuitReport> {
-    const { guard, settings, lock } = this.#parts;
+    const { guard, settings, lock, keeping, hooksMs } = this.#parts;
     const [here, there] = await Promise.all([
       this.#local.quit(stopServers, deadlineMs),
       // Servers on other hosts stay, by default; those that are not kept stop with the rest.
@@ -290,17 +313,21 @@ export class Fleet implements LocalCore {
     const report = { ...here, failed: [...here.failed, ...there.failed] };
     // Before the farewell: a guard that has heard it goes, and could not see to an ssh that does not end.
     await this.#remote.close();
-    const unwatched = (await guard?.farewell(afterwardsOf(here, stopServers, this.supervised()))) ?? null;
+    // What is not through by then goes on, and is seen to by the guard or by the next one of us.
+    await keeping?.settled(hooksMs);
+    const hooksDue = this.hooksDue > 0;
+    const unwatched = (await guard?.farewell(afterwardsOf(here, stopServers, this.supervised(), hooksDue))) ?? null;
     this.#closed = true;
     this.#listeners.clear();
     await settings.close();
     await this.#local.close();
+    keeping?.close();
     await lock?.release();
     return unwatched === null ? report : { ...report, unwatched };
   }
 
   #snapshot(): Roll {
-    const { audit, settings, paths } = this.#parts;
+    const { audit, settings, paths, keeping } = this.#parts;
     return rollOf({
       version: this.#version++,
       parts: [this.#local.part, ...this.#remote.parts()],
@@ -315,16 +342,19 @@ export class Fleet implements LocalCore {
         stopLocalServers: settings.config.quit.stopLocalServers,
         configProblem: settings.problem,
         statePath: paths.stateDir,
-        hooks: 0,
+        hooks: settings.config.hooks.sessionEnd.length,
       },
-      faults: faultsOf({
-        host: LOCAL_HOST,
-        look: null,
-        audit: audit.trouble,
-        records: null,
-        aside: this.#asides.trouble,
-        guard: null,
-      }),
+      faults: [
+        ...faultsOf({
+          host: LOCAL_HOST,
+          look: null,
+          audit: audit.trouble,
+          records: null,
+          aside: this.#asides.trouble,
+          guard: null,
+        }),
+        ...(keeping?.alerts() ?? []),
+      ],
       now: Date.now(),
     });
   }

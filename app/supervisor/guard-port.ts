@@ -5,7 +5,7 @@ import type { Supervised } from './core.ts';
  * What is left to do when this process has gone in order.
  *
  *   nothing       no server needs anybody
- *   watch-owners  servers are bound to a process: each is stopped when that goes away; the rest stays
+ *   watch-owners  servers are bound to a process: each is stopped when that goes away; the rest stays. Hooks that are due run
  *   end-servers   servers did not end in time: as after a crash, without waiting for a successor
  */
 export type Afterwards = 'nothing' | 'watch-owners' | 'end-servers';

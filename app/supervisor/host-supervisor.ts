@@ -8,6 +8,7 @@ import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { RecordEntry, Roll } from '../roll/schema.ts';
 import type { ProgramFinder } from '../servers/kind.ts';
 import type { LifeLedger } from '../sessions/book.ts';
+import type { ForeignSessions } from '../sessions/foreign/watcher.ts';
 
 import { Acts } from './acts.ts';
 import { Asides } from './asides.ts';
@@ -16,8 +17,10 @@ import type { Actor, Explanation, LogText, QuitReport, Supervised } from './core
 import { explain } from './explain.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
 import { faultsOf } from './faults.ts';
+import { ForeignTellings } from './foreign-tellings.ts';
 import type { GuardPort } from './guard-port.ts';
 import { HostSessions } from './host-sessions.ts';
+import { IdleWatch } from './idle.ts';
 import { Lives } from './lives.ts';
 import type { Mode } from './local-core.ts';
 import { refOf } from './members.ts';
@@ -27,7 +30,7 @@ import { isUndecided, Observatory, type Sight } from './observatory.ts';
 import { Outdated } from './outdated.ts';
 import { reconcile } from './reconcile.ts';
 import type { SettingsSource } from './settings.ts';
-import { type HostPart, partOf } from './snapshot.ts';
+import { type HostPart, type LifeFacts, partOf } from './snapshot.ts';
 import { supervisedOf } from './supervised.ts';
 import { leakedTargets, planOf, targetById } from './targets.ts';
 import { Tasks } from './tasks.ts';
@@ -72,6 +75,8 @@ export interface SupervisorParts {
   readonly handed: readonly ServerRecord[];
   /** Where lives of sessions are written down, and what runs at their end; null where nothing is written. */
   readonly keeping: LifeLedger | null;
+  /** Sessions that other tools tell of in files there; null where none are read. */
+  readonly foreign: ((onChange: () => void) => ForeignSessions) | null;
   /** Between two looks, in seconds, while somebody watches. */
   readonly lookEverySeconds: () => number;
   /** False while there is no way to the host: no look is tried then. */
@@ -86,7 +91,10 @@ export class HostSupervisor {
   readonly #watches: Watches;
   readonly #lives: Lives;
   readonly #outdated: Outdated;
+  readonly #idle = new IdleWatch();
   readonly #sessions: HostSessions;
+  readonly #foreign: ForeignSessions | null;
+  readonly #foreignTellings = new ForeignTellings();
   readonly #asides = new Asides(() => this.#publish());
   readonly #acts: Acts;
   readonly #news: News;
@@ -131,6 +139,7 @@ export class HostSupervisor {
       onSessions: () => this.#gatherSessions(),
     });
     this.#sessions = new HostSessions(parts);
+    this.#foreign = parts.foreign?.(() => this.#gatherSessions()) ?? null;
     this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
     this.#lives = new Lives(
       host.name,
@@ -154,6 +163,7 @@ export class HostSupervisor {
       tasks: this.#tasks,
       lives: this.#lives,
       sessions: this.#sessions,
+      idle: this.#idle,
       trouble: (error) => this.#asides.failed('recovery', error),
       pending: this.#pending,
       observatory: this.#observatory,
@@ -267,6 +277,7 @@ export class HostSupervisor {
     this.#sight = sight;
     const missing = this.#lives.observe(sight);
     this.#observeSessions(sight);
+    this.#seeToIdle(sight);
     this.#publish();
     if (!this.#follows) return;
     this.#parts.guard?.feed(this.supervised());
@@ -351,7 +362,13 @@ export class HostSupervisor {
 
   /** What has ended is published when whoever is missing has been asked after. */
   #observeSessions(sight: Sight): void {
-    const observing = this.#sessions.observe(sight, this.#observatory.tellings(sight)).then((changed) => {
+    const foreign = this.#foreign?.sessions ?? [];
+    const tellings = [
+      ...this.#observatory.tellings(sight, new Set(foreign.map(({ id }) => id))),
+      ...this.#foreignTellings.of(foreign, sight.servers, sight.look.observer),
+    ];
+    this.#foreign?.lookIn(foldersOf(sight));
+    const observing = this.#sessions.observe(sight, tellings).then((changed) => {
       if (changed) this.#publish();
     });
     this.#asides.run('sessions', observing);
@@ -395,7 +412,7 @@ export class HostSupervisor {
       ended: this.#lives.ended(),
       // The exit of one that is thought to run may just not have been seen to yet.
       swept: new Set([...this.#acts.sweptPids, ...this.#lives.running().map(({ ref }) => ref.identity.pid)]),
-      lifeOf: (record) => ({ state: this.#lives.state(record.nonce), outdated: this.#outdated.of(record) }),
+      lifeOf: (record) => this.#lifeOf(record),
       records: [...(this.#sight?.records.stale ?? []), ...this.#moved],
       tasks: this.#tasks.list,
       faults: faultsOf({
@@ -407,6 +424,37 @@ export class HostSupervisor {
         guard: this.#guardTrouble(),
       }),
     });
+  }
+
+  #lifeOf(record: ServerRecord): LifeFacts {
+    const stopAt = this.#idle.shownStopAt(record.nonce);
+    return {
+      state: this.#lives.state(record.nonce),
+      outdated: this.#outdated.of(record),
+      idleMinutes: this.#idleMinutes(record),
+      idleStopAt: stopAt === null ? null : new Date(stopAt).toISOString(),
+    };
+  }
+
+  #idleMinutes({ idleMinutes }: ServerRecord): number | null {
+    return idleMinutes === undefined ? this.#parts.settings.config.idle.stopAfterMinutes : idleMinutes;
+  }
+
+  /** Only the app keeps the idle policy: a guard ends what has lost its owner, and a command does what it was told. */
+  #seeToIdle({ servers }: Sight): void {
+    if (this.#parts.mode !== 'app' || this.#closing) return;
+    const ours = servers.flatMap(({ row, record }) => (record === null ? [] : [{ row, record: record.record }]));
+    const facts = ours.map(({ row, record }) => ({
+      nonce: record.nonce,
+      minutes: this.#idleMinutes(record),
+      busy: row.busy,
+      clients: row.clients?.length ?? null,
+    }));
+    const { announced, due } = this.#idle.observe(facts, performance.now());
+    for (const { row, record } of ours) {
+      if (announced.includes(record.nonce)) this.#news.idleSoon(row, this.#idleMinutes(record) ?? 0);
+      if (due.includes(record.nonce)) this.#asides.run('idle', this.#acts.stopIdle(row.id));
+    }
   }
 
   #guardTrouble(): { why: string; unguarded: number } | null {
@@ -469,9 +517,15 @@ export class HostSupervisor {
     this.#unfollow();
     if (this.#gather !== null) clearTimeout(this.#gather);
     if (this.#gatherSession !== null) clearTimeout(this.#gatherSession);
+    this.#foreign?.close();
     this.#watches.close();
     this.#observatory.close();
     await this.#looking?.catch(() => undefined);
     await this.#parts.host.close();
   }
+}
+
+/** Folders that people work in there. */
+function foldersOf({ servers }: Sight): Set<string> {
+  return new Set(servers.flatMap(({ row }) => (row.directory === null ? [] : [row.directory])));
 }

@@ -1,5 +1,6 @@
 /** Opens the supervisor of this process: settings, host, records and audit, wired into one `LocalCore`. */
 import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { removeStaleTemporaries } from '../config/atomic-write.ts';
@@ -14,7 +15,7 @@ import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import { LocalRecords } from '../records/store.ts';
 import { localFinder } from '../servers/programs.ts';
-import type { LifeLedger } from '../sessions/book.ts';
+import { ForeignSessions } from '../sessions/foreign/watcher.ts';
 import { AuditFile } from './audit.ts';
 import type { LocalCore } from './core.ts';
 import { ActFailed } from './failure.ts';
@@ -26,7 +27,12 @@ import { Memory } from './memory.ts';
 import { programFileOf } from './outdated.ts';
 import { openHosts } from './remote/open-hosts.ts';
 import { NO_REMOTE_HOSTS } from './remote/remote-hosts.ts';
+import { SessionKeeping } from './session-keeping.ts';
 import { openSettings } from './settings.ts';
+
+/** How long hooks may take at the end of the app, and of a command, in milliseconds. */
+const QUIT_HOOKS_MS = 1500;
+const ACT_HOOKS_MS = 5000;
 
 /** How a supervisor is used. */
 export type Mode =
@@ -104,13 +110,38 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   const guard = options.guard ?? null;
   const localObserver = await host.observer();
   const writer = writerOf(host);
-  const keeping: LifeLedger | null = null;
+  // Filled in below: hooks tell the fleet of changes, and the fleet has the hooks.
+  let onHooks = (): void => undefined;
+  const keeping = writes
+    ? new SessionKeeping({
+        ledgerFile: paths.sessionsFile,
+        folder: paths.hooksDir,
+        host,
+        audit,
+        by: mode === 'act' ? 'cli' : self,
+        env,
+        home: homedir(),
+        configured: () => settings.config.hooks.sessionEnd,
+        onChange: () => onHooks(),
+      })
+    : null;
+  const { hostname } = await host.machine();
+  const foreign = (onChange: () => void): ForeignSessions =>
+    new ForeignSessions({
+      env,
+      home: homedir(),
+      place: { observer: localObserver, hostname },
+      inspect: (pid) => host.inspect(pid),
+      onChange,
+    });
   const fleet = new Fleet({
     settings,
     audit,
     paths,
     lock,
     guard,
+    keeping,
+    hooksMs: mode === 'act' ? ACT_HOOKS_MS : QUIT_HOOKS_MS,
     local: (onPart) =>
       new HostSupervisor(
         {
@@ -131,6 +162,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
           guard,
           handed: options.handed ?? [],
           keeping,
+          foreign: mode === 'app' || mode === 'guard' ? foreign : null,
           lookEverySeconds: () => settings.config.look.intervalSeconds,
           reachable: () => true,
         },
@@ -154,6 +186,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
             onChange,
           }),
   });
+  onHooks = () => fleet.hooksChanged();
   await fleet.open();
   return fleet;
 }

@@ -1,6 +1,7 @@
 /** What the supervisor saw by itself, told in the audit and so in the timeline. */
 import type { ExitStatus } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
+import type { Server } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
 import type { Audit } from './audit.ts';
 import { exitWords } from './lifecycle.ts';
@@ -64,8 +65,14 @@ export class News {
     this.#tell('wrapper-exited', label, wrapper, text);
   }
 
+  /** It is stopped soon unless somebody comes. */
+  idleSoon(row: Server, minutes: number): void {
+    const text = `${rowName(row)} has been idle for ${minutes} min and is stopped in a minute`;
+    this.#tell('idle-soon', rowName(row), row.identity, text);
+  }
+
   #tell(
-    event: 'adopted' | 'leaked' | 'wrapper-exited',
+    event: 'adopted' | 'leaked' | 'wrapper-exited' | 'idle-soon',
     subject: string,
     identity: ProcessIdentity,
     text: string,

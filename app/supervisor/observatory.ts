@@ -116,9 +116,9 @@ export class Observatory {
     return { look, lookedAt, records, files, servers, leftovers };
   }
 
-  /** What the servers of a sight tell of their sessions now. */
-  tellings({ servers }: Sight): Telling[] {
-    return this.#tellings.of(servers, this.#probes);
+  /** What the servers of a sight tell of their sessions now. @param told ids of those that are told of by other means */
+  tellings({ servers }: Sight, told: ReadonlySet<string>): Telling[] {
+    return this.#tellings.of(servers, this.#probes, told);
   }
 
   /** A standing hangs on the stream of a server without an owner; of others it only tells what they do. */

@@ -18,12 +18,14 @@ interface Kept {
 export class SessionTellings {
   #kept = new Map<string, Kept>();
 
-  of(servers: readonly JudgedServer[], probes: Pick<Probes, 'sessions'>): Telling[] {
+  /** @param told ids of sessions that are told of by other means: a server that was started for one of them does not tell of it again */
+  of(servers: readonly JudgedServer[], probes: Pick<Probes, 'sessions'>, told: ReadonlySet<string>): Telling[] {
     const kept = new Map<string, Kept>();
-    const tellings = servers.map((server): Telling => {
+    const others = servers.filter(({ session }) => session === null || !told.has(session));
+    const tellings = others.map((server): Telling => {
       const { carrier, own } = this.#keep(server, kept);
       const reading = own ?? (server.row.ownUid ? probes.sessions(server.leader.identity) : null);
-      return { carrier, reading, why: whyUnknown(server) };
+      return { carrier, reading, why: whyUnknown(server), complete: false };
     });
     this.#kept = kept;
     return tellings;

@@ -1,5 +1,6 @@
 /** Assembles the roll from what was looked at and judged on every host. Pure. */
 import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Host, Look, MachineLine } from '../hosts/host.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type {
@@ -28,6 +29,11 @@ export interface HostPart extends Pick<Roll, 'servers' | 'leftovers' | 'ended' |
   readonly takenAt: number | null;
 }
 
+/** What is known of a server of ours beyond the last look. */
+export interface LifeFacts extends Pick<NonNullable<Server['supervised']>, 'outdated' | 'idleMinutes' | 'idleStopAt'> {
+  readonly state: LifeState | null;
+}
+
 export interface PartInput {
   readonly host: Host;
   /** Null before the first look has succeeded. */
@@ -42,7 +48,7 @@ export interface PartInput {
   /** PIDs of servers whose remains are being ended: those are no leftovers that anybody has to see to. */
   readonly swept: ReadonlySet<number>;
   /** What is known of a server of ours beyond the last look. */
-  readonly lifeOf: (record: ServerRecord) => { readonly state: LifeState | null; readonly outdated: string | null };
+  readonly lifeOf: (record: ServerRecord) => LifeFacts;
   readonly records: readonly RecordEntry[];
   readonly tasks: readonly Task[];
   readonly faults: readonly Alert[];
@@ -78,9 +84,9 @@ function hostEntry(input: PartInput): HostEntry {
 /** The row with the state of its life. */
 function withLife({ row, record }: Judged['servers'][number], lifeOf: PartInput['lifeOf']): Server {
   if (record === null || row.supervised === null) return row;
-  const { state, outdated } = lifeOf(record.record);
-  if ((state ?? row.supervised.state) === row.supervised.state && outdated === null) return row;
-  return { ...row, supervised: { ...row.supervised, state: state ?? row.supervised.state, outdated } };
+  const { state, ...facts } = lifeOf(record.record);
+  const supervised = { ...row.supervised, ...facts, state: state ?? row.supervised.state };
+  return isDeepStrictEqual(supervised, row.supervised) ? row : { ...row, supervised };
 }
 
 /** What one supervisor knows of its host. */
@@ -138,7 +144,7 @@ export function rollOf(input: RollInput): Roll {
     ended,
     records,
     sessions: parts.flatMap((part) => part.sessions),
-    alerts: alertsOf({ servers, leftovers, ended, records, hosts, faults }),
+    alerts: alertsOf({ servers, leftovers, ended, records, hosts, faults, now: input.now }),
     tasks: parts.flatMap((part) => part.tasks),
     timeline: [...input.timeline],
     startable,

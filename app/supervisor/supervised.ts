@@ -32,8 +32,13 @@ export function supervisedOf(sight: Sight | null, lives: Lives, store: RecordSto
 }
 
 /** What is left for a guard when this process has gone in order. */
-export function afterwardsOf(report: QuitReport, stopServers: boolean, supervised: readonly Supervised[]): Afterwards {
+export function afterwardsOf(
+  report: QuitReport,
+  stopServers: boolean,
+  supervised: readonly Supervised[],
+  hooksDue: boolean,
+): Afterwards {
   if (stopServers && report.failed.length > 0) return 'end-servers';
   const left = supervised.filter(({ record }) => !stopServers || record.keepRunning);
-  return left.some(({ record }) => record.owner !== null) ? 'watch-owners' : 'nothing';
+  return hooksDue || left.some(({ record }) => record.owner !== null) ? 'watch-owners' : 'nothing';
 }

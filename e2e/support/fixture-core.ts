@@ -39,6 +39,7 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
     get roll() {
       return roll;
     },
+    hooksDue: 0,
     watchedWhile: () => undefined,
     answer(id, answer) {
       fixture.answers.push({ id, answer });

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
 import { recognise } from '../../servers/recognise.ts';
 import type {
@@ -19,6 +21,7 @@ import { type Looker, REAL_PROC } from './looker.ts';
 import { machineReader } from './machine.ts';
 import { linuxObserver } from './observer.ts';
 import { openPidfd, pidfdTrouble } from './pidfd.ts';
+import { pickVariables } from './procfs/argv.ts';
 import { createPortableHost } from './portable-host.ts';
 import { spawnDetached } from './spawn.ts';
 import { Verifier } from './verify.ts';
@@ -48,6 +51,7 @@ class LocalHost extends LocalFiles implements Host {
   readonly #observer: Observer;
   readonly #verifier: Verifier;
   readonly #libc: Libc | null;
+  readonly #procRoot: string;
   readonly #watcher: ExitWatcher | null;
   readonly #machine = machineReader();
   readonly #polls = new Set<NodeJS.Timeout>();
@@ -63,6 +67,7 @@ class LocalHost extends LocalFiles implements Host {
     this.#looker = looker;
     this.#observer = observer;
     this.#libc = libc;
+    this.#procRoot = place.procRoot;
     this.#verifier = new Verifier({ observer, libc, ...place });
     this.#watcher = libc === null ? null : new ExitWatcher(libc);
     this.signalling =
@@ -96,6 +101,14 @@ class LocalHost extends LocalFiles implements Host {
 
   async verify(ref: ProcessRef): Promise<Verdict> {
     return this.#verifier.verify(ref);
+  }
+
+  async secrets(ref: ProcessRef, names: readonly string[]): Promise<Readonly<Partial<Record<string, string>>> | null> {
+    if (this.#verifier.verify(ref).verdict !== 'same') return null;
+    const environ = await readFile(join(this.#procRoot, String(ref.identity.pid), 'environ')).catch(() => null);
+    // What was read between two verdicts is of the one process.
+    if (environ === null || this.#verifier.verify(ref).verdict !== 'same') return null;
+    return pickVariables(environ, names);
   }
 
   async hold(ref: ProcessRef): Promise<HeldProcess> {

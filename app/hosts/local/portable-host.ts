@@ -70,6 +70,11 @@ class PortableHost extends LocalFiles implements Host {
     return this.#machine();
   }
 
+  /** No program here tells of another process's environment without telling all of it. */
+  async secrets(): Promise<null> {
+    return null;
+  }
+
   inspect(pid: number): Promise<ProcessInfo | null> {
     return this.#looker.inspect(pid);
   }

@@ -97,6 +97,10 @@ export class SteadyHost implements Host {
     return this.#current.verify(ref);
   }
 
+  secrets(ref: ProcessRef, names: readonly string[]): Promise<Readonly<Partial<Record<string, string>>> | null> {
+    return this.#current.secrets(ref, names);
+  }
+
   hold(ref: ProcessRef): Promise<HeldProcess> {
     const onChange = (tell: () => void): (() => void) => {
       this.#onChange.add(tell);

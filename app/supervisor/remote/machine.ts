@@ -234,6 +234,7 @@ export class Machine {
         guard: null,
         handed: [],
         keeping,
+        foreign: null,
         lookEverySeconds: () => Math.max(SHORTEST_INTERVAL_S, settings.config.look.intervalSeconds),
         reachable: () => this.link.state.status === 'connected',
       },

@@ -31,6 +31,7 @@ import { othersClients, Reach } from './reach.ts';
 import { RecordNotes } from './record-notes.ts';
 import { RemoteFiles } from './remote-files.ts';
 import { machineFolder, RemoteRecords } from './remote-records.ts';
+import { readSecrets } from './secrets.ts';
 import { RemoteShell } from './shell.ts';
 import { sendSignal, signallingOf } from './signalling.ts';
 import { spawnRemote } from './spawning.ts';
@@ -130,6 +131,11 @@ class SshHost implements Host {
   /** Of another boot, but of no earlier one of this machine: it may well run where it was recorded. */
   #isAnothers(ref: ProcessRef): boolean {
     return ref.identity.bootId !== this.#contact.observer.bootId && this.#notes.isAnothers(ref);
+  }
+
+  async secrets(ref: ProcessRef, names: readonly string[]): Promise<Readonly<Partial<Record<string, string>>> | null> {
+    if (this.#contact.processes === 'ps' || (await this.verify(ref)).verdict !== 'same') return null;
+    return readSecrets(this.#shell, ref.identity, names);
   }
 
   async hold(ref: ProcessRef): Promise<HeldProcess> {

@@ -1,0 +1,304 @@
+/** Which sessions are alive, on what, and how they end: told by carriers that tests make up, kept in a real ledger. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { someRef } from '../records/fixtures.testing.ts';
+import type { SessionFact, SessionReading } from '../servers/kind.ts';
+import { SessionBook, type SessionEvent } from './book.ts';
+import { type Carrier, sessionKey, type Telling } from './carrier.ts';
+import { Causes } from './endings.ts';
+import { Ledger } from './ledger.ts';
+
+const NOW = Date.UTC(2026, 4, 1, 12);
+const HOUR = 3_600_000;
+const { hostId, bootId } = someRef(1).identity;
+
+let folder: string;
+let ledger: Ledger;
+let events: SessionEvent[];
+let causes: Causes;
+let now: number;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rollcall-book-'));
+  ledger = Ledger.open(join(folder, 'sessions.jsonl'));
+  events = [];
+  causes = new Causes();
+  now = NOW;
+});
+afterEach(() => {
+  ledger.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function newBook(): SessionBook {
+  return new SessionBook({
+    host: 'local',
+    ledger: {
+      open: () => ledger.open(),
+      begin: (lives) => ledger.begin(lives),
+      carry: (lives) => ledger.carry(lives),
+      end: (ends) => void ledger.end(ends.map(({ life, ending }) => ({ key: life.key, ending, hooks: [] }))),
+      recentlyEnded: () => ledger.recentlyEnded(),
+    },
+    causes,
+    onEvents: (all) => events.push(...all),
+    now: () => now,
+  });
+}
+
+function carrier(pid: number, over: Partial<Carrier> = {}): Carrier {
+  return {
+    identity: someRef(pid).identity,
+    kind: 'opencode',
+    row: pid.toString(16).padStart(16, '0'),
+    label: `opencode :${pid}`,
+    directory: `/work/${pid}`,
+    startedAt: NOW - HOUR,
+    proved: true,
+    acts: true,
+    noActs: '',
+    attach: (id) => ['opencode', 'attach', id],
+    ...over,
+  };
+}
+
+function fact(id: string, over: Partial<SessionFact> = {}): SessionFact {
+  return {
+    id,
+    title: `Title of ${id}`,
+    directory: '/work/4000',
+    parent: null,
+    state: 'idle',
+    detail: null,
+    createdAt: NOW - 2 * HOUR,
+    updatedAt: NOW - 60_000,
+    heardAt: null,
+    ...over,
+  };
+}
+
+function tells(by: Carrier, facts: readonly SessionFact[], over: Partial<SessionReading> = {}): Telling {
+  const sessions = new Map(facts.map((each) => [each.id, each]));
+  return {
+    carrier: by,
+    reading: { why: null, sessions, deleted: new Set(), truncated: false, ...over },
+    why: '',
+    complete: false,
+  };
+}
+
+const view = (...tellings: Telling[]) => ({ hostId, bootId, tellings });
+const states = (book: SessionBook) => book.rows.map(({ id, state, carrier: on }) => `${id} ${state} ${on}`);
+
+describe('alive', () => {
+  test('is what was worked on since its server runs, or what the server tells of; what is only stored is history', () => {
+    const book = newBook();
+    book.observe(
+      view(
+        tells(carrier(4000), [
+          fact('worked-on'),
+          fact('stored', { updatedAt: NOW - 2 * HOUR }),
+          fact('told-of', { updatedAt: NOW - 2 * HOUR, heardAt: 5 }),
+          fact('timeless', { updatedAt: null, createdAt: null }),
+        ]),
+      ),
+    );
+    expect(states(book)).toEqual(['worked-on idle opencode :4000', 'told-of idle opencode :4000']);
+    expect(book.countOf(carrier(4000).row ?? '')).toEqual({ live: 2, busy: 0 });
+    expect([...ledger.open().values()].map(({ id }) => id)).toEqual(['worked-on', 'told-of']);
+    expect(events.map(({ type }) => type)).toEqual(['started', 'started']);
+  });
+
+  test('servers of one home list the same: it is one row, on the server that runs it', () => {
+    const book = newBook();
+    const one = fact('shared', { directory: '/elsewhere' });
+    const older = carrier(4000, { startedAt: NOW - 2 * HOUR });
+    book.observe(view(tells(carrier(4001), [one]), tells(older, [one]), tells(carrier(4002), [one])));
+    expect(states(book)).toEqual(['shared idle opencode :4000']);
+    book.observe(view(tells(older, [one]), tells(carrier(4002), [fact('shared', { state: 'busy', heardAt: 7 })])));
+    expect(states(book)).toEqual(['shared busy opencode :4002']);
+    expect([...ledger.open().values()][0]?.carrier.label).toBe('opencode :4002');
+    // Idle again, and told of by both: it stays where it last was told of.
+    book.observe(
+      view(
+        tells(older, [fact('shared', { heardAt: 3 })]),
+        tells(carrier(4002), [fact('shared', { heardAt: 8, updatedAt: NOW })]),
+      ),
+    );
+    expect(states(book)).toEqual(['shared idle opencode :4002']);
+    expect(events.map(({ type }) => type)).toEqual(['started']);
+  });
+
+  test('of servers that tell nothing of it, the one that was started in its folder carries it', () => {
+    const book = newBook();
+    const one = fact('shared', { directory: '/work/4001' });
+    book.observe(view(tells(carrier(4000, { startedAt: NOW - 2 * HOUR }), [one]), tells(carrier(4001), [one])));
+    expect(states(book)).toEqual(['shared idle opencode :4001']);
+  });
+
+  test('a reading that is lost leaves it alive and unknown, never as it was', () => {
+    const book = newBook();
+    const by = carrier(4000);
+    book.observe(view(tells(by, [fact('a', { state: 'busy', heardAt: 1 })])));
+    book.observe(view({ carrier: by, reading: null, why: 'it does not answer', complete: false }));
+    expect(book.rows[0]).toMatchObject({ state: 'unknown', detail: 'it does not answer', server: by.row });
+    expect(book.observe(view())).toEqual([by.identity]);
+    expect(book.rows[0]?.state).toBe('unknown');
+  });
+
+  test('a child names its parent by key, and unchanged sessions keep their row', () => {
+    const book = newBook();
+    const by = carrier(4000);
+    const kept = fact('kept');
+    book.observe(view(tells(by, [kept, fact('child', { parent: 'kept' })])));
+    const before = book.rows;
+    expect(before[1]?.parent).toBe(sessionKey(hostId, 'opencode', 'kept'));
+    book.observe(view(tells(by, [kept, fact('child', { parent: 'kept', title: 'New' })])));
+    expect(book.rows[0]).toBe(before[0]);
+    expect(book.rows[1]?.title).toBe('New');
+    const rows = book.rows;
+    book.observe(view(tells(by, [kept, fact('child', { parent: 'kept', title: 'New' })])));
+    expect(book.rows).toBe(rows);
+  });
+
+  test('work that took a moment is no event; work that took longer ends with one', () => {
+    const book = newBook();
+    const by = carrier(4000);
+    const at = (state: SessionFact['state']) => book.observe(view(tells(by, [fact('a', { state, heardAt: 1 })])));
+    at('busy');
+    now += 400;
+    at('idle');
+    now += 400;
+    at('busy');
+    now += 5000;
+    at('waiting');
+    now += 5000;
+    at('idle');
+    expect(events.map(({ type }) => type)).toEqual(['started', 'idle']);
+    expect(book.rows[0]?.since).toBe(new Date(now).toISOString());
+  });
+});
+
+describe('the end', () => {
+  test.each([
+    ['nobody saw how', () => undefined, 'server-gone', 'its server is gone'],
+    [
+      'a stop that was said before',
+      (c: Causes) => c.note(someRef(4000).identity, { reason: 'server-stopped', text: 'its server was stopped' }),
+      'server-stopped',
+      'its server was stopped',
+    ],
+  ] as const)('comes with its carrier: %s', (_what, before, reason, text) => {
+    const book = newBook();
+    book.observe(view(tells(carrier(4000), [fact('a', { state: 'busy', heardAt: 1 })])));
+    before(causes);
+    book.gone(someRef(4000).identity);
+    expect(book.rows).toMatchObject([{ id: 'a', state: 'ended', detail: text, server: null }]);
+    expect(ledger.open().size).toBe(0);
+    expect(ledger.recentlyEnded()[0]?.ending).toMatchObject({ reason, text });
+    // Its server's end may be told more than once.
+    book.gone(someRef(4000).identity);
+    expect(events.filter(({ type }) => type === 'ended')).toHaveLength(1);
+  });
+
+  test('an ending that did not come about says nothing of a later one', () => {
+    causes.note(someRef(4000).identity, { reason: 'server-stopped', text: 'stopped' });
+    causes.withdraw(someRef(4000).identity);
+    expect(causes.of(someRef(4000).identity, bootId).reason).toBe('server-gone');
+    expect(causes.of({ ...someRef(4000).identity, bootId: 'another' }, bootId).reason).toBe('host-rebooted');
+  });
+
+  test('deleted, taken off its list by its tool, or ended by a person', () => {
+    const book = newBook();
+    const by = carrier(4000);
+    const files = carrier(4001, { kind: 'claude', acts: false });
+    const filed = { ...tells(files, [fact('filed')]), complete: true };
+    book.observe(view(tells(by, [fact('deleted'), fact('person')]), filed));
+    book.observe(
+      view(tells(by, [fact('person')], { deleted: new Set(['deleted']) }), { ...tells(files, []), complete: true }),
+    );
+    expect(book.ended(sessionKey(hostId, 'opencode', 'person'))).toBe(true);
+    expect(book.ended(sessionKey(hostId, 'opencode', 'person'))).toBe(false);
+    expect(ledger.recentlyEnded().map(({ life, ending }) => `${life.id} ${ending.reason}`).sort()).toEqual([
+      'deleted deleted',
+      'filed ended',
+      'person ended',
+    ]);
+  });
+
+  test('one that a person ended lives again with its next prompt, not with the last breath of what was interrupted', () => {
+    const book = newBook();
+    const by = carrier(4000);
+    book.observe(view(tells(by, [fact('a', { state: 'busy', heardAt: 1 })])));
+    book.ended(sessionKey(hostId, 'opencode', 'a'));
+    now += 500;
+    book.observe(view(tells(by, [fact('a', { heardAt: 2, updatedAt: now })])));
+    expect(book.rows.map(({ state }) => state)).toEqual(['ended']);
+    now += 60_000;
+    book.observe(view(tells(by, [fact('a', { state: 'busy', heardAt: 3, updatedAt: now })])));
+    expect(book.rows.map(({ state }) => state)).toEqual(['busy']);
+    expect(ledger.open().size).toBe(1);
+  });
+
+  test('a server that lists what another one had when it died does not bring it to life', () => {
+    const book = newBook();
+    const other = carrier(4001, { startedAt: NOW });
+    const one = fact('a');
+    book.observe(view(tells(carrier(4000), [one]), tells(other, [one])));
+    expect(states(book)).toEqual(['a idle opencode :4000']);
+    book.observe(view(tells(other, [one])));
+    book.gone(someRef(4000).identity);
+    book.observe(view(tells(other, [one])));
+    expect(states(book)).toEqual(['a ended opencode :4000']);
+    now += 1000;
+    book.observe(view(tells(other, [fact('a', { updatedAt: now })])));
+    expect(states(book)).toEqual(['a idle opencode :4001']);
+  });
+
+  test('what was never proved to be carried has no life: nothing ends, it is only not there any more', () => {
+    const book = newBook();
+    book.observe(view(tells(carrier(4000, { proved: false }), [fact('a', { heardAt: 1 })])));
+    expect(book.rows).toHaveLength(1);
+    expect(ledger.open().size).toBe(0);
+    expect(book.observe(view())).toEqual([]);
+    expect(book.rows).toEqual([]);
+    expect(events).toEqual([]);
+  });
+});
+
+describe('the next process', () => {
+  test('takes up what was alive: it is unknown until its server tells, and ended when that is gone', () => {
+    newBook().observe(view(tells(carrier(4000), [fact('a')]), tells(carrier(4001), [fact('b')])));
+    ledger.close();
+    ledger = Ledger.open(join(folder, 'sessions.jsonl'));
+    events = [];
+    const next = newBook();
+    expect(next.observe(view(tells(carrier(4000), [fact('a', { state: 'busy', heardAt: 1 })])))).toEqual([
+      someRef(4001).identity,
+    ]);
+    expect(states(next).sort()).toEqual(['a busy opencode :4000', 'b unknown opencode :4001']);
+    next.gone(someRef(4001).identity);
+    expect(states(next).sort()).toEqual(['a busy opencode :4000', 'b ended opencode :4001']);
+    expect(events.map(({ type }) => type)).toEqual(['ended']);
+    // And the one after that shows how it ended.
+    const last = newBook();
+    last.observe(view());
+    expect(states(last)).toContain('b ended opencode :4001');
+  });
+
+  test('leaves alone what is alive on another machine', () => {
+    newBook().observe({ hostId, bootId, tellings: [tells(carrier(4000), [fact('a')])] });
+    const elsewhere = newBook();
+    expect(elsewhere.observe({ hostId: 'another-host', bootId: 'b', tellings: [] })).toEqual([]);
+    expect(elsewhere.rows).toEqual([]);
+    expect(ledger.open().size).toBe(1);
+  });
+
+  test('a number that is no time of this age is no time', () => {
+    const book = newBook();
+    book.observe(view(tells(carrier(4000), [fact('a', { updatedAt: 8.64e15, createdAt: Number.NaN })])));
+    expect(book.rows[0]).toMatchObject({ lastActivityAt: null, startedAt: null });
+  });
+});

@@ -1,0 +1,104 @@
+/** The session ledger and the session-end hooks of this process: one for all hosts, since both are this person's. */
+import type { LifeLedger } from '../sessions/book.ts';
+import { Hooks, type HooksParts } from '../sessions/hooks.ts';
+import { type Ending, Ledger, type Life } from '../sessions/ledger.ts';
+import type { Alert } from '../roll/schema.ts';
+import { capitalised, plural } from '../roll/words.ts';
+
+export interface KeepingParts extends Omit<HooksParts, 'ledger'> {
+  readonly ledgerFile: string;
+}
+
+export class SessionKeeping implements LifeLedger {
+  readonly #ledger: Ledger;
+  readonly #hooks: Hooks;
+
+  /** Reads the ledger, and goes on with hooks that were due when its last writer went. Only for the holder of the writer's lock. */
+  constructor({ ledgerFile, ...parts }: KeepingParts) {
+    this.#ledger = Ledger.open(ledgerFile);
+    this.#hooks = new Hooks({ ...parts, ledger: this.#ledger });
+    this.#hooks.pump();
+  }
+
+  open(): ReadonlyMap<string, Life> {
+    return this.#ledger.open();
+  }
+
+  begin(lives: readonly Life[]): void {
+    this.#ledger.begin(lives);
+  }
+
+  carry(lives: readonly Life[]): void {
+    this.#ledger.carry(lives);
+  }
+
+  /** What is due at their end is due from the same line on that says that they ended. */
+  end(endings: readonly { readonly life: Life; readonly ending: Ending }[]): void {
+    this.#ledger.end(
+      endings.map(({ life, ending }) => ({ key: life.key, ending, hooks: this.#hooks.hooksFor(life) })),
+    );
+    this.#hooks.pump();
+  }
+
+  recentlyEnded(): readonly { readonly life: Life; readonly ending: Ending }[] {
+    return this.#ledger.recentlyEnded();
+  }
+
+  /** How many hooks are still to be run, or run now. */
+  get due(): number {
+    return this.#hooks.due;
+  }
+
+  retry(): number {
+    const failed = this.#hooks.failures().length;
+    this.#hooks.retry();
+    return failed;
+  }
+
+  forget(): number {
+    const failed = this.#hooks.failures().length;
+    this.#hooks.forget();
+    return failed;
+  }
+
+  /** What the person should know of it. */
+  alerts(): Alert[] {
+    const { trouble, damage } = this.#ledger;
+    return [
+      ...(trouble === null ? [] : [fault('sessions-unkept', 'Sessions cannot be written down', trouble)]),
+      ...(damage === null ? [] : [{ ...fault('sessions-damaged', 'The session ledger was damaged', damage), level: 'notice' as const }]),
+      ...this.#failed(),
+    ];
+  }
+
+  #failed(): Alert[] {
+    const failures = this.#hooks.failures();
+    const [first] = failures;
+    if (first === undefined) return [];
+    const name = first.life.title === '' ? first.life.id : `“${first.life.title}”`;
+    const title =
+      failures.length === 1
+        ? `A session-end hook did not run for ${name}`
+        : `${plural(failures.length, 'session-end hook')} did not run`;
+    const times = first.failures === 0 ? '' : ` after ${plural(first.failures, 'attempt')}`;
+    const last = first.output.trim().split('\n').at(-1) ?? '';
+    const said = last === '' ? '' : ` It said: ${last}`;
+    const detail = `${capitalised(first.hook)}: ${first.why}${times}.${said}`;
+    return [fault('hooks', title, detail, 'retry-hooks')];
+  }
+
+  /** Resolves when no hook is due any more, or the time in milliseconds is up. */
+  settled(deadlineMs: number): Promise<boolean> {
+    return this.#hooks.settled(deadlineMs);
+  }
+
+  /** Lets go. Hooks that run go on, and whoever comes next knows them. */
+  close(): void {
+    this.#hooks.close();
+    this.#ledger.close();
+  }
+}
+
+function fault(id: string, title: string, detail: string, act: Alert['act'] = 'none'): Alert {
+  return { id, level: 'fault', title, detail, act, servers: [] };
+}
