@@ -148,7 +148,12 @@ export class Headless {
       now,
     });
     for (const { server, force } of end) void this.#end(server, force);
-    if (needed || core.hooksDue > 0 || this.#ending.size > 0 || core.roll.tasks.some(({ state }) => state === 'running')) {
+    if (
+      needed ||
+      core.hooksDue > 0 ||
+      this.#ending.size > 0 ||
+      core.roll.tasks.some(({ state }) => state === 'running')
+    ) {
       this.#quietSince = now;
     }
   }

@@ -115,6 +115,7 @@ export function claudeKind(name: (typeof CLAUDE_KINDS)[number]): Kind {
     watch: null,
     sessionsWhy: SESSIONS_WHY[name],
     sessionActs: null,
+    protection: null,
     // Some spin at full load and ignore SIGTERM, so the wait is short.
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 3000 },

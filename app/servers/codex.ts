@@ -78,6 +78,7 @@ export function codexKind(options: StartOptions): Kind {
     watch: null,
     sessionsWhy: 'codex tells of its threads only to a client of its own',
     sessionActs: null,
+    protection: null,
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
       { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },

@@ -57,6 +57,7 @@ export function customKind(custom: CustomKind): Kind {
     watch: null,
     sessionsWhy: `nothing is known of how ${name} tells of its sessions`,
     sessionActs: null,
+    protection: null,
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
       { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },

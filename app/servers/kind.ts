@@ -51,6 +51,12 @@ export type At =
   /** A Unix socket in our runtime folder that only this user can open: the near end of a forward. */
   | { readonly type: 'socket'; readonly path: string };
 
+/** For HTTP Basic authentication. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
 /** A listener that has been verified to belong to the recorded server. */
 export interface Endpoint {
   readonly identity: ProcessIdentity;
@@ -59,8 +65,8 @@ export interface Endpoint {
   readonly port: number;
   /** Where it is asked from here. Of a server on another host this is never its own address. */
   readonly at: At;
-  /** Present only for servers of ours, whose password we set; never logged. */
-  readonly credentials: { readonly username: string; readonly password: string } | null;
+  /** Present only for servers of ours; never logged. */
+  readonly credentials: Credentials | null;
 }
 
 export type Health =
@@ -187,7 +193,11 @@ export interface Kind {
   /** Why its sessions cannot be known, a clause about the kind; null where `watch` tells of them. */
   readonly sessionsWhy: string | null;
   /** Variables of its environment that protect it by HTTP Basic authentication; null where it has none. */
-  readonly protection: { readonly password: string; readonly username: string; readonly defaultUsername: string } | null;
+  readonly protection: {
+    readonly password: string;
+    readonly username: string;
+    readonly defaultUsername: string;
+  } | null;
   /** Null where nothing can be done with its sessions from outside. */
   readonly sessionActs: SessionActs | null;
   readonly ending: readonly EndingStep[];

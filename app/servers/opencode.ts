@@ -13,6 +13,11 @@ export const FORKS = [
     mark: 'OPENCODE_PID',
     install: 'npm install -g opencode-ai',
     env: { OPENCODE_DISABLE_AUTOUPDATE: '1' },
+    protection: {
+      password: 'OPENCODE_SERVER_PASSWORD',
+      username: 'OPENCODE_SERVER_USERNAME',
+      defaultUsername: 'opencode',
+    },
     // Seen with 1.18; an older one may load a folder for any path that it does not know.
     listsPassively: (version: string | null) =>
       isAtLeast(version, 1, 18) ? true : 'a version before 1.18 may load folders when it lists its sessions',
@@ -22,6 +27,8 @@ export const FORKS = [
     mark: 'KILO_PID',
     install: 'npm install -g @kilocode/cli',
     env: {},
+    // Whose name it wants where none is set was not seen.
+    protection: null,
     listsPassively: () => 'kilo is not known to list its sessions without loading their folders',
   },
 ] as const;
@@ -99,6 +106,7 @@ export function forkKind(fork: (typeof FORKS)[number], options: StartOptions): K
     watch: (endpoint, onChange) => watchServer(endpoint, onChange, fork.listsPassively),
     sessionsWhy: null,
     sessionActs: opencodeActs(name),
+    protection: fork.protection,
     ending: [
       { step: 'dispose', method: 'POST', path: '/global/dispose', deadlineMs: 5000 },
       { step: 'signal', signal: 'SIGTERM', waitMs: 3000 },

@@ -45,6 +45,7 @@ export function t3Kind(options: StartOptions): Kind {
     watch: null,
     sessionsWhy: 't3 tells of its sessions only to a client that has been paired with it',
     sessionActs: null,
+    protection: null,
     ending: [
       { step: 'signal', signal: 'SIGTERM', waitMs: 5000 },
       { step: 'signal', signal: 'SIGKILL', waitMs: 2000 },

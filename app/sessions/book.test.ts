@@ -221,11 +221,12 @@ describe('the end', () => {
     );
     expect(book.ended(sessionKey(hostId, 'opencode', 'person'))).toBe(true);
     expect(book.ended(sessionKey(hostId, 'opencode', 'person'))).toBe(false);
-    expect(ledger.recentlyEnded().map(({ life, ending }) => `${life.id} ${ending.reason}`).sort()).toEqual([
-      'deleted deleted',
-      'filed ended',
-      'person ended',
-    ]);
+    expect(
+      ledger
+        .recentlyEnded()
+        .map(({ life, ending }) => `${life.id} ${ending.reason}`)
+        .sort(),
+    ).toEqual(['deleted deleted', 'filed ended', 'person ended']);
   });
 
   test('one that a person ended lives again with its next prompt, not with the last breath of what was interrupted', () => {

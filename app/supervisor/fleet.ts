@@ -142,7 +142,11 @@ export class Fleet implements LocalCore {
     const { keeping } = this.#parts;
     const count = keeping === null ? 0 : act(keeping);
     this.#publish();
-    return done(count === 0 ? 'No session-end hook has failed.' : `${plural(count, 'session-end hook')} ${count === 1 ? 'is' : 'are'} ${word}.`);
+    return done(
+      count === 0
+        ? 'No session-end hook has failed.'
+        : `${plural(count, 'session-end hook')} ${count === 1 ? 'is' : 'are'} ${word}.`,
+    );
   }
 
   async #start(command: Extract<Command, { command: 'start' }>, by: Actor): Promise<CommandResult> {

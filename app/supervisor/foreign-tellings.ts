@@ -45,13 +45,10 @@ export class ForeignTellings {
     return tellings;
   }
 
-  #carrierOf(
-    key: string,
-    { first, identity }: Group,
-    servers: readonly JudgedServer[],
-    carriers: Carriers,
-  ): Carrier {
-    const server = servers.find(({ roots }) => roots.some((root) => identityKey(root.identity) === identityKey(identity)));
+  #carrierOf(key: string, { first, identity }: Group, servers: readonly JudgedServer[], carriers: Carriers): Carrier {
+    const server = servers.find(({ roots }) =>
+      roots.some((root) => identityKey(root.identity) === identityKey(identity)),
+    );
     const row = server?.row.id ?? null;
     const signature = `${row} ${first.carrier} ${first.pid} ${first.directory}`;
     const before = this.#carriers.get(key);

@@ -2,7 +2,13 @@ import { expect, test } from 'vitest';
 import { type IdleFacts, IdleWatch } from './idle.ts';
 
 const MINUTE = 60_000;
-const server = (over: Partial<IdleFacts> = {}): IdleFacts => ({ nonce: 'a', minutes: 30, busy: 'idle', clients: 0, ...over });
+const server = (over: Partial<IdleFacts> = {}): IdleFacts => ({
+  nonce: 'a',
+  minutes: 30,
+  busy: 'idle',
+  clients: 0,
+  ...over,
+});
 
 test('it is announced when the time is up, and due a minute later, again and again until it is gone', () => {
   const watch = new IdleWatch();

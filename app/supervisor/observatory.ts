@@ -9,6 +9,7 @@ import { type JudgedRecords, judgeRecords, refOfRecord } from '../records/judge.
 import type { RecordStore } from '../records/store.ts';
 import type { CustomKind, Kind } from '../servers/kind.ts';
 import type { Telling } from '../sessions/carrier.ts';
+import { ServerCredentials } from './credentials.ts';
 import { findLeftovers, holdersOf } from './leftovers.ts';
 import type { Memory } from './memory.ts';
 import { type Probed, Probes } from './probes.ts';
@@ -48,11 +49,13 @@ export class Observatory {
   readonly #options: ObservatoryOptions;
   readonly #probes: Probes;
   readonly #tellings = new SessionTellings();
+  readonly #credentials: ServerCredentials;
   /** PIDs that must be in every look although no kind recognises them. */
   #include: readonly number[] = [];
 
   constructor(options: ObservatoryOptions) {
     this.#options = options;
+    this.#credentials = new ServerCredentials(options.host, options.onReading);
     this.#probes = new Probes(options.onReading, options.onSessions);
   }
 
@@ -95,6 +98,7 @@ export class Observatory {
       look,
       reach: (listener) => host.at(listener),
       page: (listener) => host.page(listener),
+      credentialsOf: (key) => this.#credentials.of(key),
       live: records.live,
       memory,
       probes: this.#probes,
@@ -104,6 +108,7 @@ export class Observatory {
       lookedAt,
       now,
     });
+    this.#credentials.update(servers);
     this.#probes.update(
       servers.flatMap((server) => {
         const { kind, endpoint, key } = server;

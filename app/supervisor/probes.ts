@@ -60,7 +60,8 @@ export class Probes {
 
   /** @param now milliseconds on the monotonic clock */
   #updateOne({ key, kind, endpoint, follow }: Probed, now: number): void {
-    const place = `${endpoint.address} ${endpoint.port}`;
+    // With a password it is asked anew.
+    const place = `${endpoint.address} ${endpoint.port} ${endpoint.credentials === null ? 'open' : 'locked'}`;
     let probe = this.#probes.get(key);
     if (probe === undefined || probe.place !== place) {
       probe?.watch?.close();

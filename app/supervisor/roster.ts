@@ -4,7 +4,7 @@ import { identityKey } from '../identity/identity.ts';
 import { type LiveRecord, nonceOf } from '../records/judge.ts';
 import type { Server } from '../roll/schema.ts';
 import type { ServerGroup } from '../servers/group.ts';
-import type { Endpoint, Kind } from '../servers/kind.ts';
+import type { Credentials, Endpoint, Kind } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
 import { belongingsOf, groupsOf, othersOf } from './belongings.ts';
 import { clientFact, clientsOf } from './clients.ts';
@@ -28,6 +28,8 @@ export interface RosterInput {
   readonly reach: Host['at'];
   /** Where a browser of this machine finds it. */
   readonly page: Host['page'];
+  /** What a server of ours wants to be asked with, by its key; null where nothing is known. */
+  readonly credentialsOf: (key: string) => Credentials | null;
   readonly live: readonly LiveRecord[];
   readonly memory: Memory;
   readonly probes: Probes;
@@ -116,7 +118,7 @@ function judgeServer(
   const tree = belongingsOf({ look, roots, leader, mark: kind?.mark ?? null, spawned, others, uid });
   const below = tree.flatMap(({ info, respawner }) => (own.has(info.pid) || respawner === true ? [] : [info]));
   const treePids = new Set(tree.map(({ info }) => info.pid));
-  const endpoint = endpointOf(look, roots, input.reach);
+  const endpoint = endpointOf(look, roots, input.reach, record === null ? null : input.credentialsOf(key));
   const listening = look.listening.filter(({ pid }) => own.has(pid)).map(({ address, port }) => ({ address, port }));
   const ports = [...new Set(listening.map(({ port }) => port))];
 

@@ -16,14 +16,19 @@ import type { OwnerFact, StandingFacts } from './standing.ts';
  * Where to ask a server: a literal loopback address, never a name. Null when it listens only elsewhere, or there is no
  * way to it from here (yet).
  */
-export function endpointOf(look: Look, own: readonly ProcessInfo[], reach: Host['at']): Endpoint | null {
+export function endpointOf(
+  look: Look,
+  own: readonly ProcessInfo[],
+  reach: Host['at'],
+  credentials: Endpoint['credentials'],
+): Endpoint | null {
   for (const { pid, address, port } of look.listening) {
     const info = own.find((candidate) => candidate.pid === pid);
     const loopback = loopbackOf(address);
     if (info !== undefined && loopback !== null) {
       const { identity } = info;
       const at = reach({ identity, address: loopback, port });
-      if (at !== null) return { identity, address: loopback, port, at, credentials: null };
+      if (at !== null) return { identity, address: loopback, port, at, credentials };
     }
   }
   return null;

@@ -1,9 +1,11 @@
 /** The session ledger and the session-end hooks of this process: one for all hosts, since both are this person's. */
-import type { LifeLedger } from '../sessions/book.ts';
-import { Hooks, type HooksParts } from '../sessions/hooks.ts';
-import { type Ending, Ledger, type Life } from '../sessions/ledger.ts';
+
 import type { Alert } from '../roll/schema.ts';
 import { capitalised, plural } from '../roll/words.ts';
+import type { LifeLedger } from '../sessions/book.ts';
+import { Hooks, type HooksParts } from '../sessions/hooks.ts';
+import { Ledger } from '../sessions/ledger.ts';
+import type { Ending, Life } from '../sessions/life.ts';
 
 export interface KeepingParts extends Omit<HooksParts, 'ledger'> {
   readonly ledgerFile: string;
@@ -34,9 +36,7 @@ export class SessionKeeping implements LifeLedger {
 
   /** What is due at their end is due from the same line on that says that they ended. */
   end(endings: readonly { readonly life: Life; readonly ending: Ending }[]): void {
-    this.#ledger.end(
-      endings.map(({ life, ending }) => ({ key: life.key, ending, hooks: this.#hooks.hooksFor(life) })),
-    );
+    this.#ledger.end(endings.map(({ life, ending }) => ({ key: life.key, ending, hooks: this.#hooks.hooksFor(life) })));
     this.#hooks.pump();
   }
 
@@ -66,7 +66,9 @@ export class SessionKeeping implements LifeLedger {
     const { trouble, damage } = this.#ledger;
     return [
       ...(trouble === null ? [] : [fault('sessions-unkept', 'Sessions cannot be written down', trouble)]),
-      ...(damage === null ? [] : [{ ...fault('sessions-damaged', 'The session ledger was damaged', damage), level: 'notice' as const }]),
+      ...(damage === null
+        ? []
+        : [{ ...fault('sessions-damaged', 'The session ledger was damaged', damage), level: 'notice' as const }]),
       ...this.#failed(),
     ];
   }

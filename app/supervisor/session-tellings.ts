@@ -93,7 +93,7 @@ function whyNoActs({ row, kind, endpoint }: JudgedServer): string | null {
 
 function whyUnknown({ row, kind, endpoint }: JudgedServer): string {
   if (!row.ownUid) return 'it belongs to another user';
-  if ((kind?.watch ?? null) === null) return `${row.kind} does not tell of its sessions`;
+  if (kind === null || kind.watch === null) return kind?.sessionsWhy ?? `${row.kind} does not tell of its sessions`;
   if (row.health === 'locked') return 'it is locked behind a password';
   if (endpoint === null) return 'it opens no port on this machine';
   return row.health === 'ok' ? 'it has not told of them yet' : 'it does not answer';

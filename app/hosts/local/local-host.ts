@@ -21,8 +21,8 @@ import { type Looker, REAL_PROC } from './looker.ts';
 import { machineReader } from './machine.ts';
 import { linuxObserver } from './observer.ts';
 import { openPidfd, pidfdTrouble } from './pidfd.ts';
-import { pickVariables } from './procfs/argv.ts';
 import { createPortableHost } from './portable-host.ts';
+import { pickVariables } from './procfs/argv.ts';
 import { spawnDetached } from './spawn.ts';
 import { Verifier } from './verify.ts';
 
