@@ -258,6 +258,16 @@ describe('the end', () => {
     expect(states(book)).toEqual(['a idle opencode :4001']);
   });
 
+  test('a look that began before its server was gone does not bring it to life again', () => {
+    const book = newBook();
+    const before = view(tells(carrier(4000), [fact('a', { state: 'busy', heardAt: 1 })]));
+    book.observe(before);
+    book.gone(someRef(4000).identity);
+    book.observe(before);
+    expect(states(book)).toEqual(['a ended opencode :4000']);
+    expect(ledger.open().size).toBe(0);
+  });
+
   test('what was never proved to be carried has no life: nothing ends, it is only not there any more', () => {
     const book = newBook();
     book.observe(view(tells(carrier(4000, { proved: false }), [fact('a', { heardAt: 1 })])));

@@ -18,6 +18,7 @@ const SHOW_ENDED = 200;
 const SETTLE_MS = 3000;
 /** Work that took less is no event of the timeline, in milliseconds. */
 const WORTH_TELLING_MS = 1000;
+const REMEMBER_GONE = 1000;
 
 /** Where lives are written down. */
 export interface LifeLedger {
@@ -76,6 +77,8 @@ export class SessionBook {
   readonly #ended = new Map<string, EndedEntry>();
   /** Keys of facts: what did not change is not hashed again. */
   readonly #keys = new WeakMap<SessionFact, string>();
+  /** Carriers that are gone: a look that began before may still show them. */
+  readonly #gone = new Set<string>();
   #events: SessionEvent[] = [];
   #view: View | null = null;
   #rows: readonly Session[] = [];
@@ -112,7 +115,8 @@ export class SessionBook {
    *
    * @returns carriers of live sessions that are not among them any more: gone, or only not recognised. `gone` says so.
    */
-  observe(view: View): ProcessIdentity[] {
+  observe(all: View): ProcessIdentity[] {
+    const view = { ...all, tellings: all.tellings.filter(({ carrier }) => !this.#gone.has(identityKey(carrier.identity))) };
     if (this.#view === null) this.#takeUp(view);
     this.#view = view;
     const told = this.#gather(view);
@@ -133,6 +137,10 @@ export class SessionBook {
   /** A server or process is provably gone: every session it carried has ended. */
   gone(carrier: ProcessIdentity): void {
     const key = identityKey(carrier);
+    this.#gone.delete(key);
+    this.#gone.add(key);
+    const [oldest] = this.#gone;
+    if (this.#gone.size > REMEMBER_GONE && oldest !== undefined) this.#gone.delete(oldest);
     const cause = this.#parts.causes.of(carrier, this.#view?.bootId ?? null);
     const ends = [...this.#entries.values()]
       .filter(({ life }) => life !== null && isOn(life, key))

@@ -26,6 +26,10 @@ export interface Fake {
   readonly busy?: boolean;
   /** Says so while this file exists, and that the session is idle after that. */
   readonly busyWhile?: string;
+  /** Sessions in its folder, listed and told of as the real one does; one of them can be deleted and interrupted. */
+  readonly sessions?: readonly { readonly id: string; readonly title: string; readonly busy?: boolean }[];
+  /** It answers nobody without this password. */
+  readonly password?: boolean;
   /** Burns a whole core for ever once it serves, with a child that has ended and is never collected. */
   readonly spin?: boolean;
   /** Reads this file once it serves, and waits for it with its only thread. */
@@ -49,12 +53,41 @@ if (fake.helper) spawn('/bin/bash', ['-c', 'trap "" TERM; while :; do sleep 0.2;
 for (const command of fake.cutOff ?? []) spawn('/bin/bash', ['-c', 'setsid ' + command + ' >/dev/null 2>&1 &'], { stdio: 'ignore', env: marked });
 const port = Number(process.argv[process.argv.indexOf('--port') + 1] ?? 0) || 0;
 if (fake.silent) { setInterval(() => {}, 1000); } else {
+  const json = (res, value) => { res.setHeader('content-type', 'application/json'); res.end(JSON.stringify(value)); };
+  const time = { created: Date.now(), updated: Date.now() };
+  const sessions = new Map((fake.sessions ?? []).map((each) => [each.id, each]));
+  const streams = new Set();
+  const tell = (res, type, properties) => res.write('data: ' + JSON.stringify({ directory: process.cwd(), payload: { id: '1', type, properties } }) + '\\n\\n');
   const server = http.createServer((req, res) => {
-    if (req.url === '/global/health') { res.setHeader('content-type', 'application/json'); res.end('{"healthy":true,"version":"0.0.0-fake"}'); return; }
+    const key = 'Basic ' + Buffer.from('opencode:' + process.env.OPENCODE_SERVER_PASSWORD).toString('base64');
+    if (fake.password && req.headers.authorization !== key) { res.writeHead(401, { 'www-authenticate': 'Basic realm="Secure Area"' }); res.end(); return; }
+    if (req.url === '/global/health') { json(res, { healthy: true, version: fake.sessions === undefined ? '0.0.0-fake' : '1.18.33' }); return; }
+    if (req.url.startsWith('/api/session')) {
+      json(res, { data: [...sessions.values()].map(({ id, title }) => ({ id, title, location: { directory: process.cwd() }, time })), cursor: {} });
+      return;
+    }
+    if (req.url.startsWith('/session/status')) {
+      json(res, Object.fromEntries([...sessions.values()].filter(({ busy }) => busy).map(({ id }) => [id, { type: 'busy' }])));
+      return;
+    }
+    const [, id, act] = /^\\/session\\/([^/?]+)(\\/abort)?/.exec(req.url) ?? [];
+    if (sessions.has(id)) {
+      if (act === undefined) sessions.delete(id);
+      else sessions.get(id).busy = false;
+      for (const stream of streams) {
+        if (act === undefined) tell(stream, 'session.deleted', { sessionID: id, info: { id } });
+        else tell(stream, 'session.status', { sessionID: id, status: { type: 'idle' } });
+      }
+      json(res, true);
+      return;
+    }
     if (req.url === '/global/event') {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
-      const send = (type, properties) => res.write('data: ' + JSON.stringify({ payload: { id: '1', type, properties } }) + '\\n\\n');
+      const send = (type, properties) => tell(res, type, properties);
+      streams.add(res);
+      res.on('close', () => streams.delete(res));
       send('server.connected', {});
+      for (const { id, busy } of sessions.values()) if (busy) send('session.status', { sessionID: id, status: { type: 'busy' } });
       if (fake.busy) send('session.status', { sessionID: 'ses_fake', status: { type: 'busy' } });
       if (fake.busyWhile !== undefined && existsSync(fake.busyWhile)) {
         send('session.status', { sessionID: 'ses_fake', status: { type: 'busy' } });
