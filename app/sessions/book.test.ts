@@ -85,7 +85,7 @@ function tells(by: Carrier, facts: readonly SessionFact[], over: Partial<Session
     carrier: by,
     reading: { why: null, sessions, deleted: new Set(), truncated: false, ...over },
     why: '',
-    complete: false,
+    by: 'server',
   };
 }
 
@@ -142,7 +142,7 @@ describe('alive', () => {
     const book = newBook();
     const by = carrier(4000);
     book.observe(view(tells(by, [fact('a', { state: 'busy', heardAt: 1 })])));
-    book.observe(view({ carrier: by, reading: null, why: 'it does not answer', complete: false }));
+    book.observe(view({ carrier: by, reading: null, why: 'it does not answer', by: 'server' }));
     expect(book.rows[0]).toMatchObject({ state: 'unknown', detail: 'it does not answer', server: by.row });
     expect(book.observe(view())).toEqual([by.identity]);
     expect(book.rows[0]?.state).toBe('unknown');
@@ -214,10 +214,13 @@ describe('the end', () => {
     const book = newBook();
     const by = carrier(4000);
     const files = carrier(4001, { kind: 'claude', acts: false });
-    const filed = { ...tells(files, [fact('filed')]), complete: true };
+    const filed = { ...tells(files, [fact('filed')]), by: 'files' as const };
     book.observe(view(tells(by, [fact('deleted'), fact('person')]), filed));
     book.observe(
-      view(tells(by, [fact('person')], { deleted: new Set(['deleted']) }), { ...tells(files, []), complete: true }),
+      view(tells(by, [fact('person')], { deleted: new Set(['deleted']) }), {
+        ...tells(files, [], { deleted: new Set(['filed']) }),
+        by: 'files',
+      }),
     );
     expect(book.ended(sessionKey(hostId, 'opencode', 'person'))).toBe(true);
     expect(book.ended(sessionKey(hostId, 'opencode', 'person'))).toBe(false);

@@ -20,6 +20,9 @@ const SETTLE_MS = 3000;
 const WORTH_TELLING_MS = 1000;
 const REMEMBER_GONE = 1000;
 
+const DELETED = { reason: 'deleted', text: 'it was deleted' } as const;
+const ENDED_BY_TOOL = { reason: 'ended', text: 'its tool ended it' } as const;
+
 /** Where lives are written down. */
 export interface LifeLedger {
   /** Lives that have not ended, by key, of every host. */
@@ -116,7 +119,10 @@ export class SessionBook {
    * @returns carriers of live sessions that are not among them any more: gone, or only not recognised. `gone` says so.
    */
   observe(all: View): ProcessIdentity[] {
-    const view = { ...all, tellings: all.tellings.filter(({ carrier }) => !this.#gone.has(identityKey(carrier.identity))) };
+    const view = {
+      ...all,
+      tellings: all.tellings.filter(({ carrier }) => !this.#gone.has(identityKey(carrier.identity))),
+    };
     if (this.#view === null) this.#takeUp(view);
     this.#view = view;
     const told = this.#gather(view);
@@ -236,13 +242,10 @@ export class SessionBook {
     const telling = tellings.find(({ carrier }) => identityKey(carrier.identity) === key);
     // Without its carrier it is seen to when that is proved gone.
     if (telling === undefined) return;
-    const { carrier, reading, why, complete } = telling;
+    const { carrier, reading, why, by } = telling;
     if (reading?.deleted.has(entry.fact.id) === true) {
-      ends.push({ entry, ending: this.#ending({ reason: 'deleted', text: 'it was deleted' }) });
-      return;
-    }
-    if (complete && reading !== null) {
-      ends.push({ entry, ending: this.#ending({ reason: 'ended', text: 'its tool does not list it any more' }) });
+      const ending = by === 'files' ? ENDED_BY_TOOL : DELETED;
+      ends.push({ entry, ending: this.#ending(ending) });
       return;
     }
     const detail = reading === null ? why : (reading.why ?? 'its server does not list it now');

@@ -35,8 +35,8 @@ export interface Telling {
   readonly reading: SessionReading | null;
   /** Why not, as a clause about the carrier. */
   readonly why: string;
-  /** What it does not list has ended. A server may fail to list one that it has, a file that is gone says it all. */
-  readonly complete: boolean;
+  /** Who says so: its server, in which a session can be deleted, or files of its tool, which takes an ended one off. */
+  readonly by: 'server' | 'files';
 }
 
 /** One session as one carrier tells of it. */

@@ -4,18 +4,23 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ExitStatus, Host } from '../hosts/host.ts';
-import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
+import { identityKey, type ProcessIdentity, type ProcessRef } from '../identity/identity.ts';
 import type { Server, Session, Task } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
 import { type LifeLedger, SessionBook, type SessionEvent } from '../sessions/book.ts';
 import type { Telling, Told } from '../sessions/carrier.ts';
 import { type Cause, Causes } from '../sessions/endings.ts';
+import { ForeignTellings, type RowOf } from '../sessions/foreign/tellings.ts';
+import type { ForeignSessions } from '../sessions/foreign/watcher.ts';
 import type { Life } from '../sessions/life.ts';
 import type { Audit } from './audit.ts';
 import { exitWords, isCrash } from './lifecycle.ts';
 import type { Sight } from './observatory.ts';
 import type { JudgedServer } from './roster.ts';
+import { carrierLabel } from './session-tellings.ts';
 
+/** All that is kept of a carrier is its identity. */
+const NO_EVIDENCE = { executable: null, argvHash: null };
 /** More events of one kind at once are told in one line. */
 const MOST_LINES = 20;
 const MANY = { started: 'are alive', idle: 'are idle', ended: 'have ended' } as const;
@@ -26,19 +31,25 @@ export interface HostSessionsParts {
   readonly self: 'app' | 'guard';
   /** Null where nothing is written: a command that only reads. */
   readonly keeping: LifeLedger | null;
+  /** Sessions that other tools tell of in files there; null where none are read. */
+  readonly foreign: ((onChange: () => void) => ForeignSessions) | null;
 }
 
 export class HostSessions {
   readonly #parts: HostSessionsParts;
   readonly #causes = new Causes();
   readonly #book: SessionBook;
+  readonly #foreign: ForeignSessions | null;
+  readonly #foreignTellings = new ForeignTellings();
   readonly #shown = new WeakMap<Server, Server>();
   #byRow: ReadonlyMap<string, Telling> = new Map();
   /** Carriers that are being asked after: their key, so that each is asked once at a time. */
   readonly #asked = new Set<string>();
 
-  constructor(parts: HostSessionsParts) {
+  /** @param onForeign what files tell has changed */
+  constructor(parts: HostSessionsParts, onForeign: () => void) {
     this.#parts = parts;
+    this.#foreign = parts.foreign?.(onForeign) ?? null;
     this.#book = new SessionBook({
       host: parts.host.name,
       ledger: parts.keeping,
@@ -49,6 +60,22 @@ export class HostSessions {
 
   get rows(): readonly Session[] {
     return this.#book.rows;
+  }
+
+  /** Ids of sessions that files tell of. */
+  get toldByFiles(): ReadonlySet<string> {
+    return new Set(this.#foreign?.sessions.map(({ id }) => id));
+  }
+
+  /** Processes that carry sessions which files tell of, so that their exits are told. */
+  carriersByFiles(): ProcessRef[] {
+    const identities = (this.#foreign?.sessions ?? []).map(({ identity }) => identity);
+    return identities.filter((identity) => identity !== null).map((identity) => ({ identity, evidence: NO_EVIDENCE }));
+  }
+
+  /** Why not every file is seen, or later than it could be, in a sentence; null when all is well. */
+  get trouble(): string | null {
+    return this.#foreign?.trouble ?? null;
   }
 
   told(key: string): Told | null {
@@ -63,10 +90,12 @@ export class HostSessions {
   /**
    * Takes in what is told. Resolves when carriers that are not seen any more have been asked after.
    *
+   * @param told what the servers of the sight tell now
    * @returns whether that changed anything
    */
-  async observe({ look }: Sight, tellings: readonly Telling[]): Promise<boolean> {
+  async observe({ look, servers }: Sight, told: readonly Telling[]): Promise<boolean> {
     const { hostId, bootId } = look.observer;
+    const tellings = [...told, ...this.#byFiles(servers, told)];
     this.#byRow = new Map(tellings.flatMap((each) => (each.carrier.row === null ? [] : [[each.carrier.row, each]])));
     const missing = this.#book.observe({ hostId, bootId, tellings });
     const gone = await Promise.all(missing.map((identity) => this.#isGone(identity)));
@@ -79,13 +108,22 @@ export class HostSessions {
     return changed;
   }
 
+  #byFiles(servers: readonly JudgedServer[], told: readonly Telling[]): Telling[] {
+    if (this.#foreign === null) return [];
+    this.#foreign.lookIn(new Set(servers.flatMap(({ row }) => row.directory ?? [])));
+    // entire tells of sessions by the ids of their own tools: what a server tells of is not told again.
+    const isTold = (id: string): boolean => told.some(({ reading }) => reading?.sessions.has(id) === true);
+    const sessions = this.#foreign.sessions.filter(({ id, tool }) => tool !== 'entire' || !isTold(id));
+    return this.#foreignTellings.of(sessions, (identity) => rowOf(servers, identity));
+  }
+
   /** One that is only not recognised any more is alive, and so are its sessions. */
   async #isGone(identity: ProcessIdentity): Promise<boolean> {
     const key = identityKey(identity);
     if (this.#asked.has(key)) return false;
     this.#asked.add(key);
     try {
-      const { verdict } = await this.#parts.host.verify({ identity, evidence: { executable: null, argvHash: null } });
+      const { verdict } = await this.#parts.host.verify({ identity, evidence: NO_EVIDENCE });
       return verdict === 'gone' || verdict === 'zombie' || verdict === 'reused' || verdict === 'thread';
     } finally {
       this.#asked.delete(key);
@@ -136,6 +174,10 @@ export class HostSessions {
     return shown;
   }
 
+  close(): void {
+    this.#foreign?.close();
+  }
+
   /** Each is a line of the timeline; of very many at once there is one, since every line waits for the disk. */
   #tell(events: readonly SessionEvent[]): void {
     const { audit, self, host } = this.#parts;
@@ -183,6 +225,13 @@ function textOf(event: SessionEvent, name: string, carrier: string): string {
 
 function nameOf({ title, id }: Life): string {
   return title === '' ? `session ${id}` : `session “${title}”`;
+}
+
+/** The server that a process is, or is a wrapper of. */
+function rowOf(servers: readonly JudgedServer[], identity: ProcessIdentity): RowOf | null {
+  const key = identityKey(identity);
+  const server = servers.find(({ roots }) => roots.some((root) => identityKey(root.identity) === key));
+  return server === undefined ? null : { row: server.row.id, label: carrierLabel(server.row) };
 }
 
 /** What ends the sessions of a server that is stopped or reaped, and by whom. */

@@ -17,7 +17,6 @@ import type { Actor, Explanation, LogText, QuitReport, Supervised } from './core
 import { explain } from './explain.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
 import { faultsOf } from './faults.ts';
-import { ForeignTellings } from './foreign-tellings.ts';
 import type { GuardPort } from './guard-port.ts';
 import { HostSessions } from './host-sessions.ts';
 import { IdleWatch } from './idle.ts';
@@ -93,8 +92,6 @@ export class HostSupervisor {
   readonly #outdated: Outdated;
   readonly #idle = new IdleWatch();
   readonly #sessions: HostSessions;
-  readonly #foreign: ForeignSessions | null;
-  readonly #foreignTellings = new ForeignTellings();
   readonly #asides = new Asides(() => this.#publish());
   readonly #acts: Acts;
   readonly #news: News;
@@ -138,8 +135,7 @@ export class HostSupervisor {
       onReading: () => this.#gatherReadings(),
       onSessions: () => this.#gatherSessions(),
     });
-    this.#sessions = new HostSessions(parts);
-    this.#foreign = parts.foreign?.(() => this.#gatherSessions()) ?? null;
+    this.#sessions = new HostSessions(parts, () => this.#gatherSessions());
     this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
     this.#lives = new Lives(
       host.name,
@@ -299,6 +295,7 @@ export class HostSupervisor {
       ...servers.flatMap(({ owner }) => (owner === null ? [] : [refOf(owner)])),
       ...running.map(({ ref }) => ref),
       ...running.flatMap(({ record }) => (record.owner === null ? [] : [record.owner.ref])),
+      ...this.#sessions.carriersByFiles(),
     ]);
   }
 
@@ -362,13 +359,8 @@ export class HostSupervisor {
 
   /** What has ended is published when whoever is missing has been asked after. */
   #observeSessions(sight: Sight): void {
-    const foreign = this.#foreign?.sessions ?? [];
-    const tellings = [
-      ...this.#observatory.tellings(sight, new Set(foreign.map(({ id }) => id))),
-      ...this.#foreignTellings.of(foreign, sight.servers, sight.look.observer),
-    ];
-    this.#foreign?.lookIn(foldersOf(sight));
-    const observing = this.#sessions.observe(sight, tellings).then((changed) => {
+    const told = this.#observatory.tellings(sight, this.#sessions.toldByFiles);
+    const observing = this.#sessions.observe(sight, told).then((changed) => {
       if (changed) this.#publish();
     });
     this.#asides.run('sessions', observing);
@@ -420,7 +412,7 @@ export class HostSupervisor {
         look: this.#trouble,
         audit: null,
         records: this.#recordsTrouble,
-        aside: this.#asides.trouble,
+        aside: this.#asides.trouble ?? this.#sessions.trouble,
         guard: this.#guardTrouble(),
       }),
     });
@@ -517,15 +509,10 @@ export class HostSupervisor {
     this.#unfollow();
     if (this.#gather !== null) clearTimeout(this.#gather);
     if (this.#gatherSession !== null) clearTimeout(this.#gatherSession);
-    this.#foreign?.close();
+    this.#sessions.close();
     this.#watches.close();
     this.#observatory.close();
     await this.#looking?.catch(() => undefined);
     await this.#parts.host.close();
   }
-}
-
-/** Folders that people work in there. */
-function foldersOf({ servers }: Sight): Set<string> {
-  return new Set(servers.flatMap(({ row }) => (row.directory === null ? [] : [row.directory])));
 }

@@ -28,7 +28,7 @@ export class SessionTellings {
       const { carrier, own } = this.#keep(server, kept);
       const told = server.row.ownUid ? probes.sessions(server.leader.identity) : null;
       const reading = own ?? (told !== null && server.row.busy === 'idle' ? this.#idle(told) : told);
-      return { carrier, reading, why: whyUnknown(server), complete: false };
+      return { carrier, reading, why: whyUnknown(server), by: 'server' };
     });
     this.#kept = kept;
     return tellings;
@@ -59,7 +59,7 @@ export class SessionTellings {
     const { row, leader, kind, endpoint, session } = server;
     const key = identityKey(leader.identity);
     const noActs = whyNoActs(server);
-    const signature = JSON.stringify([row.id, label(row), row.directory, row.url, noActs, session]);
+    const signature = JSON.stringify([row.id, carrierLabel(row), row.directory, row.url, noActs, session]);
     const before = this.#kept.get(key);
     if (before?.signature === signature) {
       kept.set(key, before);
@@ -71,7 +71,7 @@ export class SessionTellings {
       identity: leader.identity,
       kind: row.kind,
       row: row.id,
-      label: label(row),
+      label: carrierLabel(row),
       directory: row.directory,
       startedAt: leader.startedAt,
       proved: row.ownUid,
@@ -86,7 +86,8 @@ export class SessionTellings {
   }
 }
 
-function label(row: Server): string {
+/** What carries a session, as rows name it. */
+export function carrierLabel(row: Server): string {
   const port = row.listening[0]?.port ?? null;
   return port === null ? `${row.kind}, PID ${row.pid}` : `${row.kind} :${port}`;
 }

@@ -96,7 +96,7 @@ export class ForeignTellings {
     if (before !== undefined && sameGroup(before.group, group)) return before;
     const { carrier, facts, deleted } = group;
     const reading = { why: null, sessions: facts, deleted, truncated: false };
-    return { group, telling: { carrier, reading, why: '' } };
+    return { group, telling: { carrier, reading, why: '', by: 'files' } };
   }
 }
 
