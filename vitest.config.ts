@@ -11,6 +11,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   'app/supervisor/remote/ssh-hosts.integration.test.ts': 125,
   'chaos/chaos.integration.test.ts': 107,
   'app/supervisor/zero-signals.integration.test.ts': 90,
+  'app/servers/real-opencode-sessions.integration.test.ts': 90,
   'app/records/crash.integration.test.ts': 89,
   'app/hosts/ssh/host/over-sshd.integration.test.ts': 86,
   'app/supervisor/trees.integration.test.ts': 79,

@@ -1,69 +1,30 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { endpointAt, until } from './hostile.testing.ts';
+import { until } from './hostile.testing.ts';
 import { ask } from './http.ts';
-import type { Endpoint, Recognisable } from './kind.ts';
+import type { Recognisable } from './kind.ts';
 import { kindOf } from './kinds.ts';
+import { endChild, startOpencode } from './real-opencode.testing.ts';
 import { recognise } from './recognise.ts';
 import { isPlainWrapper } from './wrappers.ts';
 
-const BIN = fileURLToPath(new URL('../../node_modules/.bin/opencode', import.meta.url));
 let root = '';
 const children: ChildProcess[] = [];
 
-/** Starts the real server in a home of its own and waits for the address that it prints. */
-async function start(env: Readonly<Record<string, string>>): Promise<{ child: ChildProcess; endpoint: Endpoint }> {
-  const own: Record<string, string> = {
-    PATH: '/usr/bin:/bin',
-    HOME: root,
-    TMPDIR: root,
-    OPENCODE_DISABLE_AUTOUPDATE: '1',
-    OPENCODE_DISABLE_MODELS_FETCH: '1',
-    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-  };
-  // By this mark a whole test run finds what it has left behind.
-  const run = process.env['ROLLCALL_TEST_RUN'];
-  if (run !== undefined) own['ROLLCALL_TEST_RUN'] = run;
-  for (const name of ['CONFIG', 'DATA', 'STATE', 'CACHE']) own[`XDG_${name}_HOME`] = join(root, name);
-  const child = spawn(BIN, ['serve', '--hostname', '127.0.0.1', '--port', '0'], {
-    cwd: join(root, 'project'),
-    env: { ...own, ...env },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  children.push(child);
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const port = (): string | undefined => /listening on http:\/\/127\.0\.0\.1:(\d+)/u.exec(output)?.[1];
-  await until('opencode listens', () => port() !== undefined || child.exitCode !== null, 120_000);
-  if (port() === undefined) throw new Error('opencode exited before it listened');
-  await expectListener(child.pid, Number(port()));
-  return { child, endpoint: endpointAt('127.0.0.1', Number(port())) };
-}
-
-/** Nothing is asked at a port before it has been shown to be this very child's. */
-async function expectListener(pid: number | undefined, port: number): Promise<void> {
-  const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  const lines = (await readFile(`/proc/${pid}/net/tcp`, 'utf8')).split('\n').map((line) => line.trim().split(/\s+/u));
-  const inode = lines.find((fields) => fields[1] === `0100007F:${hex}` && fields[3] === '0A')?.[9];
-  const held = await Promise.all(
-    (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => 'closed meanwhile')),
-  );
-  expect(held).toContain(`socket:[${inode}]`);
+async function start(env: Readonly<Record<string, string>>): ReturnType<typeof startOpencode> {
+  const server = await startOpencode(root, env);
+  children.push(server.child);
+  return server;
 }
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'rollcall-real-'));
-  await mkdir(join(root, 'project'));
 });
 afterAll(async () => {
-  for (const child of children) {
-    const gone = new Promise((resolve) => child.once('exit', resolve));
-    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL')) await gone;
-  }
+  for (const child of children) await endChild(child);
   await rm(root, { recursive: true, force: true });
 });
 

@@ -79,8 +79,12 @@ export async function startFakeModel(): Promise<FakeModel> {
   };
 }
 
-/** Configuration that makes `opencode` use the model, allow its tools, and run two MCP servers, one of them deaf to EOF. */
-export function writeOpencodeConfig(folder: string, model: FakeModel): Record<string, string> {
+/**
+ * Configuration that makes `opencode` use the model, allow its tools, and run two MCP servers, one of them deaf to EOF.
+ *
+ * @param other parts of it that are to be different
+ */
+export function writeOpencodeConfig(folder: string, model: FakeModel, other: object = {}): Record<string, string> {
   mkdirSync(folder, { recursive: true });
   const mcp = resolve(import.meta.dirname, 'fake-mcp.mjs');
   const file = join(folder, 'opencode.json');
@@ -104,6 +108,7 @@ export function writeOpencodeConfig(folder: string, model: FakeModel): Record<st
         good: { type: 'local', command: [process.execPath, mcp], enabled: true },
         sticky: { type: 'local', command: [process.execPath, mcp, 'sticky'], enabled: true },
       },
+      ...other,
     }),
   );
   return { OPENCODE_CONFIG: file };
