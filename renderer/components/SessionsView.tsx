@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'react';
-import type { Roll } from '../../app/roll/schema.ts';
+import type { Roll, Session } from '../../app/roll/schema.ts';
 import { sessionName } from '../../app/roll/session-words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { type Scope, select } from '../state/store.ts';
 import { steppedAge } from '../view/age.ts';
-import { sessionActs } from '../view/sessionActs.ts';
+import { type SessionAct, sessionActs } from '../view/sessionActs.ts';
 import {
   nextSessionSort,
   noSessions,
@@ -33,8 +33,11 @@ const HEADS: readonly HeadColumn<SessionColumn>[] = [
   { column: 'for', word: 'For', classes: 'num' },
 ];
 
-/** What each of the row's keys asks of a session. */
-const KEY_ACTS = { open: 'open', copy: 'copy-attach', end: 'end' } as const;
+/** What a row's key asks of a session. */
+function keyAct({ attach }: Session, key: 'open' | 'copy' | 'end'): SessionAct {
+  if (key !== 'copy') return key;
+  return attach === null ? 'copy-id' : 'copy-attach';
+}
 
 function nothingWords(roll: Roll, host: string | null, filter: string, scope: Scope | null): string {
   if (filter !== '') return `No session matches “${filter}”.`;
@@ -78,7 +81,7 @@ export function SessionsView({ roll, home }: { readonly roll: Roll; readonly hom
   const onRowKey = (item: SessionItem, what: Exclude<RowKey, 'enter'>, point: Point): void => {
     if (list.gone.has(item.key)) return;
     if (what === 'menu') setMenu({ item, point });
-    else acts.openSession(item.session, KEY_ACTS[what]);
+    else acts.openSession(item.session, keyAct(item.session, what));
   };
   return (
     <section className="list" aria-label="Sessions">

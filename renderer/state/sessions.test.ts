@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Session } from '../../app/roll/schema.ts';
 import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { exampleRoll } from '../preview/rolls.ts';
-import { statesRoll } from '../preview/sessions.ts';
+import { statesRoll, watchAlertsRoll } from '../preview/sessions.ts';
 import { type Acts, createActs } from './acts.ts';
 import { showPlace } from './places.ts';
 import { createWindowStore, receiveRoll, type WindowStore } from './store.ts';
@@ -108,6 +108,16 @@ test('an export that is cancelled says nothing, one that fails says why', async 
   bridge.answer('timeline.export', () => ({ ok: false, message: 'That disk is read-only.' }));
   expect(await acts.exportTimeline(choice)).toBeNull();
   expect(store.getState().problem?.message).toBe('That disk is read-only.');
+});
+
+test('a server that is about to stop is announced once', () => {
+  const store = createWindowStore();
+  const roll = watchAlertsRoll(exampleRoll(), 'keep-awake');
+  receiveRoll(store, roll);
+  expect(store.getState().announcement).toContain('opencode :4096 on local stops at 14:52');
+  store.setState({ announcement: 'told' });
+  receiveRoll(store, { ...roll, version: 42 });
+  expect(store.getState().announcement).toBe('told');
 });
 
 test('idle times and failed hooks are one command each', async () => {

@@ -86,7 +86,7 @@ export interface WindowState {
   readonly problem: Failure | null;
   /** Said once by a screen reader. */
   readonly announcement: string;
-  /** Leaked ids, nonces of ended servers and troubles of hosts that were announced already. */
+  /** Leaked ids, nonces of ended servers, alerts of what stops soon and troubles of hosts that were announced already. */
   readonly announced: ReadonlySet<string>;
 }
 
@@ -113,10 +113,15 @@ export function createWindowStore(): WindowStore {
   }));
 }
 
-/** New leaks, servers that ended and hosts in trouble are announced once, as the alert's first line. */
+/** What stops soon or waits for an answer of the person, and is no leak. */
+const TOLD_ACTS: ReadonlySet<Alert['act']> = new Set(['keep-awake', 'retry-hooks']);
+
+/** New leaks, servers that ended or stop soon, failed hooks and hosts in trouble are announced once, as the alert's first line. */
 function announce(state: WindowState, roll: Roll): Pick<WindowState, 'announcement' | 'announced'> {
-  const keysOf = ({ level, servers, ended }: Alert): readonly string[] =>
-    ended !== undefined ? [`${ended} ${level}`] : level === 'leak' ? servers : [];
+  const keysOf = ({ id, act, level, servers, ended }: Alert): readonly string[] => {
+    if (ended !== undefined) return [`${ended} ${level}`];
+    return TOLD_ACTS.has(act) ? [id] : level === 'leak' ? servers : [];
+  };
   const fresh = roll.alerts.filter((alert) => keysOf(alert).some((key) => !state.announced.has(key)));
   const now = Date.parse(roll.takenAt);
   const hosts = roll.hosts.flatMap((host) => hostTrouble(host, now)?.title ?? []);

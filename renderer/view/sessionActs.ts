@@ -1,3 +1,4 @@
+import { actRefusal } from '../../app/roll/host-words.ts';
 import type { HostEntry, Permission, Server, Session } from '../../app/roll/schema.ts';
 import { type ActItem, urlRefusal } from './serverActs.ts';
 
@@ -43,6 +44,8 @@ export function sessionActs(
   server: Server | null,
   host: HostEntry | undefined,
 ): readonly ActItem<SessionAct>[] {
+  // What has ended needs no host to say so.
+  const away = session.state === 'ended' ? null : actRefusal(host);
   return [
     { act: 'open', label: 'Open in browser', refusal: openRefusal(session, server, host) },
     {
@@ -50,8 +53,8 @@ export function sessionActs(
       label: 'Copy attach command',
       refusal: session.attach === null ? `No command attaches a terminal to a session of ${carrierOf(session)}.` : null,
     },
-    { act: 'abort', label: asks(session.abort) ? 'Abort…' : 'Abort', refusal: closed(session.abort) },
-    { act: 'end', label: 'End…', refusal: closed(session.end) },
+    { act: 'abort', label: asks(session.abort) ? 'Abort…' : 'Abort', refusal: away ?? closed(session.abort) },
+    { act: 'end', label: 'End…', refusal: away ?? closed(session.end) },
     {
       act: 'show-server',
       label: 'Show server',

@@ -130,5 +130,10 @@ test('what can be done with a session has a button; where it can neither be abor
   expect(buttons('Move')).toEqual(['Open in browser', 'Copy attach command', 'Abort', 'End…']);
   expect(buttons('Summarise')).toContain('Abort…');
   expect(buttons('Read the schema')).toEqual(['Open in browser', 'Copy attach command', 'End…']);
+  const [move] = roll.sessions;
+  if (move === undefined) throw new Error('the example has no session');
+  const away = roll.hosts.find(({ name }) => name === 'studio-mac');
+  const closed = sessionActs(move, null, away).filter(({ act }) => act === 'abort' || act === 'end');
+  expect(closed.map(({ refusal }) => refusal?.slice(0, 30))).toEqual(Array(2).fill('Nothing can be stopped now: wi'));
   expect(buttons('Explain')).toEqual(['End…: Rollcall only reads what claude says of its sessions.']);
 });
