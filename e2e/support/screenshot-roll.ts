@@ -24,6 +24,9 @@ export function pictureRoll(): Roll {
   return atHome({
     ...roll,
     servers,
+    sessions: exampleRoll()
+      .sessions.filter((session) => servers.some(({ id }) => id === session.server))
+      .map((session) => ({ ...session, host: 'local' })),
     alerts: roll.alerts.map((alert) => (alert.level === 'leak' ? { ...alert, title: leakSentence(totals) } : alert)),
   });
 }

@@ -84,7 +84,20 @@ const SCENES: Readonly<Record<string, Scene>> = {
       await row('service.json')(page);
     },
   },
-  timeline: { roll: pictureRoll(), act: press('Control+4') },
+  timeline: {
+    roll: pictureRoll(),
+    act: async (page) => {
+      await press('Control+4')(page);
+      await row('Reaped opencode')(page);
+    },
+  },
+  sessions: {
+    roll: pictureRoll(),
+    act: async (page) => {
+      await press('Control+2')(page);
+      await row('Move invoices')(page);
+    },
+  },
   settings: { roll: pictureRoll(), act: press('Control+,') },
   ended: { roll: atHome(endedRoll(WAITING)), act: row(':3773') },
   'given-up': { roll: atHome(endedRoll(GIVEN_UP)), act: row(':4096') },
@@ -104,6 +117,8 @@ const PICTURES: readonly (readonly [scene: string, theme: Theme, size: Size, nam
   ['reaping', 'dark', 'wide', 'reaping-dark'],
   ['window', 'light', 'narrow', 'narrow-light'],
   ['ended', 'light', 'wide', 'ended-light'],
+  ['sessions', 'light', 'wide', 'sessions-light'],
+  ['timeline', 'dark', 'wide', 'timeline-dark'],
 ];
 
 const everything = process.env['ALL'];
