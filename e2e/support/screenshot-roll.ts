@@ -24,9 +24,10 @@ export function pictureRoll(): Roll {
   return atHome({
     ...roll,
     servers,
-    sessions: exampleRoll()
-      .sessions.filter((session) => servers.some(({ id }) => id === session.server))
-      .map((session) => ({ ...session, host: 'local' })),
+    sessions: exampleRoll().sessions.flatMap((session) => {
+      const carrier = servers.find(({ id }) => id === session.server);
+      return carrier === undefined ? [] : [{ ...session, host: 'local', directory: carrier.directory }];
+    }),
     alerts: roll.alerts.map((alert) => (alert.level === 'leak' ? { ...alert, title: leakSentence(totals) } : alert)),
   });
 }

@@ -530,8 +530,8 @@ function timeline(): AuditEntry[] {
       'Clean the fixtures',
       'notify-me exited with code 1, attempt 1 of 5',
     ),
-    at(2 * MINUTE, 'reap-done', 'local', 39_902, 'Reaped opencode :39902', '5 processes, 1.12 GB freed'),
-    at(2 * MINUTE + 20_000, 'signal-refused', 'build-01', 4121, 'Refused to signal PID 4121', 'reused by postgres'),
+    at(2 * MINUTE, 'reaped', 'local', 39_902, 'Reaped opencode :39902', '5 processes, 1.12 GB freed'),
+    at(2 * MINUTE + 20_000, 'refused', 'build-01', 4121, 'Refused to signal PID 4121', 'reused by postgres'),
     at(11 * MINUTE, 'leaked', 'build-01', 20_931, 'opencode :4096 leaked', 'its shell ended, nobody is connected'),
     at(2 * HOUR, 'started', 'gpu-rack', 7011, 'Started opencode :4096', 'ready in 1.4 s'),
     at(3 * HOUR, 'adopted', 'build-01', 20_533, 'Adopted t3 :3773', 'identity same, 2 busy sessions kept'),
@@ -544,7 +544,7 @@ function timeline(): AuditEntry[] {
       'opencode :4096 ended unexpectedly',
       'signal 9, out of memory',
     ),
-    at(22 * HOUR, 'record-moved-aside', 'gpu-rack', null, '2 stale records moved aside', ''),
+    at(22 * HOUR, 'set-aside', 'gpu-rack', null, '2 stale records moved aside', ''),
   ];
 }
 
