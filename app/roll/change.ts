@@ -12,9 +12,9 @@ const stampSchema = rollSchema.pick({ version: true, takenAt: true });
 
 const { servers: _servers, sessions: _sessions, ...otherParts } = rollSchema.shape;
 
-/** A long list: the ids of all its items in order, and those items that are new or differ. */
+/** A long list: the ids of all its items in order, null where none moved; and those items that are new or differ. */
 const listChange = <T extends z.ZodType>(item: T) =>
-  z.strictObject({ ids: z.array(idSchema), changed: z.array(item) }).nullable();
+  z.strictObject({ ids: z.array(idSchema).nullable(), changed: z.array(item) }).nullable();
 
 export const rollChangeSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('whole'), roll: rollSchema }),
@@ -33,7 +33,7 @@ export type RollChange = z.infer<typeof rollChangeSchema>;
 type Parts = Extract<RollChange, { type: 'parts' }>;
 
 interface ListChange<T> {
-  readonly ids: string[];
+  readonly ids: string[] | null;
   readonly changed: T[];
 }
 
@@ -47,7 +47,7 @@ function changeOf<T>(before: readonly T[], next: readonly T[], idOf: (item: T) =
       const other = before[index];
       return other === undefined || idOf(item) !== idOf(other);
     });
-  return changed.length === 0 && !moved ? null : { ids: next.map(idOf), changed };
+  return changed.length === 0 && !moved ? null : { ids: moved ? next.map(idOf) : null, changed };
 }
 
 /** The list after a change, with the objects of what did not change; null when it starts from another list. */
@@ -55,7 +55,7 @@ function applied<T extends object>(before: readonly T[], change: ListChange<T>, 
   const known = new Map(before.map((item) => [idOf(item), item]));
   for (const item of change.changed) known.set(idOf(item), share(known.get(idOf(item)) ?? null, item));
   const list: T[] = [];
-  for (const id of change.ids) {
+  for (const id of change.ids ?? before.map(idOf)) {
     const item = known.get(id);
     if (item === undefined) return null;
     list.push(item);

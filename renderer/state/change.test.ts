@@ -56,7 +56,7 @@ test('of five thousand sessions the one that changed is sent, and is the only ne
     if (session !== undefined) session.state = 'waiting';
   });
   const change = wired(sender.changeTo(second));
-  expect(change).toMatchObject({ servers: null, sessions: { changed: [second.sessions[2500]] } });
+  expect(change).toMatchObject({ servers: null, sessions: { ids: null, changed: [second.sessions[2500]] } });
   const after = applyChange(shown, change);
   expect(after).toEqual(second);
   expect(after?.sessions.flatMap((session, n) => (session === shown?.sessions[n] ? [] : [n]))).toEqual([2500]);
