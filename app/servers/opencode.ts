@@ -18,7 +18,7 @@ export const FORKS = [
       username: 'OPENCODE_SERVER_USERNAME',
       defaultUsername: 'opencode',
     },
-    // Seen with 1.18; an older one may load a folder for any path that it does not know.
+    // Older ones load the folder that they were started in for this question (1.2, 1.14), or leave out the folders (1.15).
     listsPassively: (version: string | null) =>
       isAtLeast(version, 1, 18) ? true : 'a version before 1.18 may load folders when it lists its sessions',
   },
@@ -29,7 +29,8 @@ export const FORKS = [
     env: {},
     // Whose name it wants where none is set was not seen.
     protection: null,
-    listsPassively: () => 'kilo is not known to list its sessions without loading their folders',
+    listsPassively: (version: string | null) =>
+      isAtLeast(version, 7, 7) ? true : 'a version before 7.7 may load folders when it lists its sessions',
   },
 ] as const;
 

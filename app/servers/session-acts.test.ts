@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type Fixture, fixture } from './hostile.testing.ts';
 import type { SessionFact } from './kind.ts';
 import { allKinds, kindOf } from './kinds.ts';
+import { FORKS } from './opencode.ts';
 
 const open: Fixture[] = [];
 afterEach(async () => {
@@ -77,4 +78,18 @@ test('every kind watches its sessions or says why it cannot', () => {
     expect(sessionsWhy === null, name).toBe(watch !== null);
     if (sessionsWhy !== null) expect(sessionsWhy, name).not.toMatch(/\.$/u);
   }
+});
+
+test.each([
+  ['opencode', '1.18.33', true],
+  ['opencode', '2.0.0', true],
+  ['opencode', '1.15.3', false],
+  ['opencode', '1.2.27', false],
+  ['opencode', 'local', false],
+  ['opencode', null, false],
+  ['kilo', '7.7.9', true],
+  ['kilo', '7.0.33', false],
+])('%s %s is asked for its list only where that is known to load nothing', (name, version, passive) => {
+  const lists = FORKS.find((fork) => fork.name === name)?.listsPassively(version);
+  expect(lists).toEqual(passive ? true : expect.stringContaining('may load folders'));
 });
