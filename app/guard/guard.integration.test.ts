@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, unlinkSync,
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Roll } from '../roll/schema.ts';
 import { isAlive } from '../supervisor/processes.testing.ts';
 import { bundlePrograms, type Programs } from './bundles.testing.ts';
 import { GRACE_VARIABLE } from './grace.ts';
@@ -32,10 +33,7 @@ const LONG = 120_000;
 
 const signalled = (): unknown[] => scene.audit().filter(({ event }) => event === 'signal-intent');
 
-async function standings(): Promise<{ pid: number; standing: string }[]> {
-  const { out } = await scene.cli('list', '--json');
-  return (JSON.parse(out) as { servers: { pid: number; standing: string }[] }).servers;
-}
+const standings = async (): Promise<Roll['servers']> => (await scene.roll()).servers;
 
 const standingOf = async (pid: number): Promise<string | undefined> =>
   (await standings()).find((row) => row.pid === pid)?.standing;

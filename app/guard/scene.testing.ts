@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Paths, resolvePaths } from '../config/paths.ts';
+import { ControlAbsent, type ControlClient, connectControl } from '../control/client.ts';
+import type { Roll } from '../roll/schema.ts';
 import { type AuditLine, readAudit } from '../supervisor/audit.ts';
 import { type Fake, installFake } from '../supervisor/fake-opencode.testing.ts';
 import { isAlive, Started, waitUntil } from '../supervisor/processes.testing.ts';
@@ -140,6 +142,28 @@ export class Scene {
     return guardCommand(this.#programs.out, this.#env);
   }
 
+  /** A connection to whoever serves commands; null when nobody does. */
+  async client(): Promise<ControlClient | null> {
+    try {
+      return await connectControl(this.paths.controlSocket, 5000, { version: '0.0.0-test' });
+    } catch (error) {
+      if (error instanceof ControlAbsent) return null;
+      throw error;
+    }
+  }
+
+  /** The roll of whoever is in charge, after a look; by a command where nobody serves any. */
+  async roll(): Promise<Roll> {
+    const client = await this.client();
+    if (client === null) return JSON.parse((await this.cli('list', '--json')).out) as Roll;
+    try {
+      await client.run({ command: 'look' }, 'cli');
+      return client.roll;
+    } finally {
+      client.close();
+    }
+  }
+
   /** A command, as a person types it. */
   cli(...args: readonly string[]): Promise<Answer> {
     return new Promise((done) => {
@@ -159,8 +183,21 @@ export class Scene {
     return this.started.note(spawn(process.execPath, [this.#programs.cli, ...args], options).pid ?? 0);
   }
 
-  /** Starts a server through whoever is in charge. @returns its PID */
+  /**
+   * Starts a server through whoever is in charge, with the flags of `rollcall start`. Over the control socket where somebody
+   * listens: a process of the command for each would take longer than what is tested. @returns its PID
+   */
   async server(...args: readonly string[]): Promise<number> {
+    const client = await this.client();
+    if (client !== null) {
+      const value = (flag: string): number | null =>
+        args.includes(flag) ? Number(args[args.indexOf(flag) + 1]) : null;
+      const wish = { port: value('--port'), forPid: value('--for'), keepRunning: args.includes('--keep-running') };
+      const result = await client.run({ command: 'start', kind: 'opencode', directory: this.project, ...wish }, 'cli');
+      client.close();
+      if (!result.ok || result.server === null) throw new Error(`no server: ${JSON.stringify(result)}`);
+      return this.started.note(result.server.pid);
+    }
     const { out, err, code } = await this.cli('start', 'opencode', '--json', ...args);
     if (code !== 0) throw new Error(`no server: ${err}${out}`);
     return this.started.note((JSON.parse(out) as { pid: number }).pid);

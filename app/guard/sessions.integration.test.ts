@@ -4,7 +4,6 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Roll } from '../roll/schema.ts';
 import { launchUnder } from '../supervisor/fake-opencode.testing.ts';
 import { isAlive } from '../supervisor/processes.testing.ts';
 import { bundlePrograms, type Programs } from './bundles.testing.ts';
@@ -61,14 +60,10 @@ const reasons = (): string[] =>
     .map(({ session, reason }) => `${session} ${reason}`)
     .sort();
 
-async function roll(): Promise<Roll> {
-  return JSON.parse((await scene.cli('list', '--json')).out) as Roll;
-}
-
 async function alive(count = 2): Promise<void> {
   let seen = '';
   for (const until = performance.now() + 15_000; performance.now() < until; ) {
-    const { sessions, servers, alerts } = await roll();
+    const { sessions, servers, alerts } = await scene.roll();
     if (sessions.filter(({ state }) => state === 'idle').length === count) return;
     seen = JSON.stringify({
       sessions,
@@ -96,7 +91,7 @@ test('the app is killed with sessions alive: the guard ends their server and run
   expect(reasons()).toEqual(both('app-killed'));
   expect(told()[0]).toMatchObject({ directory: scene.project, title: expect.stringMatching(/basket|sheep/u) });
   const next = await scene.app();
-  expect((await roll()).sessions.map(({ state }) => state)).toEqual(['ended', 'ended']);
+  expect((await scene.roll()).sessions.map(({ state }) => state)).toEqual(['ended', 'ended']);
   await next.quit();
   expect(told()).toHaveLength(2);
 }, 60_000);
@@ -106,7 +101,7 @@ test('a session ends just before the app is killed, in the middle of its hook: i
   const app = await scene.app();
   await scene.server();
   await alive();
-  const port = (await roll()).servers[0]?.listening[0]?.port ?? 0;
+  const port = (await scene.roll()).servers[0]?.listening[0]?.port ?? 0;
   request({ port, method: 'DELETE', path: '/session/ses_one', agent: false }).end();
   await scene.until('its hook has begun', () => told().length === 1);
   await app.crash();
