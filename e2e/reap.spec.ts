@@ -1,7 +1,8 @@
 /** The proof: real opencode servers, real Electron, one click; who must go goes, and nobody else is touched. */
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from '@playwright/test';
@@ -14,23 +15,25 @@ import { endMarked, eventually, lives, MARK, marked, newMark, type Seen, seen } 
 import { opencodeEnv, type StartedServer, startByLauncher } from './support/servers.ts';
 import { test as base, expect, windowOf } from './support/test.ts';
 
-interface Stage {
-  readonly cast: Cast;
-  readonly model: FakeModel;
-}
-
-const test = base.extend<Stage>({
+const test = base.extend<{ readonly model: FakeModel }, { readonly cast: Cast }>({
   // Standings are to change within a test's patience.
   folders: async ({ folders }, use) => {
     writeFileSync(join(folders.config, 'config.json'), '{ "leak": { "graceSeconds": 3 } }');
     await use(folders);
   },
-  cast: async ({ folders }, use) => {
-    const cast = await assemble(folders.root);
-    await use(cast);
-    expect(cast.fallen()).toEqual([]);
-    await cast.end();
-  },
+  // Bystanders live through all tests of a worker: nothing that is done here may touch them.
+  cast: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads a fixture's needs from this pattern
+    async ({}, use) => {
+      const root = mkdtempSync(join(tmpdir(), 'rollcall-cast-'));
+      const cast = await assemble(root);
+      await use(cast);
+      expect(cast.fallen()).toEqual([]);
+      await cast.end();
+      rmSync(root, { recursive: true, force: true });
+    },
+    { scope: 'worker', timeout: 120_000 },
+  ],
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads a fixture's needs from this pattern
   model: async ({}, use) => {
     const model = await startFakeModel();
@@ -225,6 +228,16 @@ test('A7 in the window: why it is leaked, the plan, one click, and a busy one on
     const app = await launch();
     const page = await windowOf(app);
     await expect(await rowOf(page, leaked.port)).toContainText('Owned');
+    const views = page.getByRole('navigation', { name: 'Views' });
+    const sessionOn = (port: number) =>
+      page
+        .getByRole('grid', { name: 'Sessions' })
+        .getByRole('row')
+        .filter({ hasText: `opencode :${port}` });
+    await views.getByRole('button', { name: /^Sessions/u }).click();
+    await expect(sessionOn(busy.port)).toContainText('Busy', { timeout: 20_000 });
+    await expect(sessionOn(leaked.port)).toContainText('Idle', { timeout: 20_000 });
+    await views.getByRole('button', { name: /^Servers/u }).click();
     await orphan(leaked);
     await orphan(busy);
 
@@ -259,6 +272,9 @@ test('A7 in the window: why it is leaked, the plan, one click, and a busy one on
     await confirm.click();
     await eventually(() => expect(argvOf(marked(busy.mark))).toEqual([]), 30_000);
     await eventually(() => portIsFree(busy.port));
+    // Its session is past, and says why.
+    await views.getByRole('button', { name: /^Sessions/u }).click();
+    await expect(sessionOn(busy.port)).toContainText('Ended', { timeout: 15_000 });
 
     const ours = new Set([leaked, busy].flatMap(({ listener }) => [listener.pid]));
     expect(touched(folders.state).some((pid) => ours.has(pid))).toBe(true);
