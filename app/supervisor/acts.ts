@@ -4,6 +4,7 @@ import type { ExitStatus } from '../hosts/host.ts';
 import { refOfRecord } from '../records/judge.ts';
 import type { Command, CommandResult } from '../roll/commands.ts';
 import type { ReapResult } from '../roll/schema.ts';
+import { interruptions } from '../roll/session-words.ts';
 import { rowName } from '../roll/words.ts';
 import { type ActParts, serverById } from './act-parts.ts';
 import type { Actor, QuitReport } from './core.ts';
@@ -231,7 +232,8 @@ export class Acts {
     const { row, ...server } = serverById(await this.#parts.freshSight(), id, this.#ended.get(id));
     const { stop } = row;
     if (stop.allowed === 'no' || (stop.allowed !== 'yes' && !force)) {
-      const message = `${rowName(row)} was not stopped. ${stop.why}`;
+      const sessions = interruptions(this.#parts.sessions.on(row.id)).map((line) => ` ${line}.`);
+      const message = `${rowName(row)} was not stopped. ${stop.why}${sessions.join('')}`;
       this.#parts.audit.note({ event: 'refused', by, pid: row.pid, subject: rowName(row), text: message });
       throw new ActFailed(
         'refused',

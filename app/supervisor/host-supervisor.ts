@@ -76,6 +76,8 @@ export interface SupervisorParts {
   readonly keeping: LifeLedger | null;
   /** Sessions that other tools tell of in files there; null where none are read. */
   readonly foreign: ((onChange: () => void) => ForeignSessions) | null;
+  /** See `IdleWatch`. */
+  readonly idleAnnouncedMs?: number;
   /** Between two looks, in seconds, while somebody watches. */
   readonly lookEverySeconds: () => number;
   /** False while there is no way to the host: no look is tried then. */
@@ -90,7 +92,7 @@ export class HostSupervisor {
   readonly #watches: Watches;
   readonly #lives: Lives;
   readonly #outdated: Outdated;
-  readonly #idle = new IdleWatch();
+  readonly #idle: IdleWatch;
   readonly #sessions: HostSessions;
   readonly #asides = new Asides(() => this.#publish());
   readonly #acts: Acts;
@@ -119,6 +121,7 @@ export class HostSupervisor {
     this.#parts = parts;
     this.#onPart = onPart;
     this.#news = new News(parts.audit, parts.self);
+    this.#idle = new IdleWatch(parts.idleAnnouncedMs);
     const { host, store, memory, settings } = parts;
     const { uid } = host;
     this.#observatory = new Observatory({

@@ -3,7 +3,7 @@
  * announced, and stopped a minute later if that is still so. What cannot be known is no idleness. Pure but for what it keeps.
  */
 
-/** From the announcement to the stop, in milliseconds. */
+/** A person who looks at the roll now and then can still object. Milliseconds. */
 const ANNOUNCED_MS = 60_000;
 const MINUTE_MS = 60_000;
 
@@ -31,6 +31,12 @@ interface Quiet {
 
 export class IdleWatch {
   readonly #quiet = new Map<string, Quiet>();
+  readonly #announcedMs: number;
+
+  /** @param announcedMs from the announcement to the stop, in milliseconds */
+  constructor(announcedMs = ANNOUNCED_MS) {
+    this.#announcedMs = announcedMs;
+  }
 
   /** @param now monotonic milliseconds: a machine that slept, or a clock that was set, makes nothing idle */
   observe(servers: readonly IdleFacts[], now: number): IdleNews {
@@ -49,8 +55,8 @@ export class IdleWatch {
       // A longer time may have been set since it was announced.
       else if (now - quiet.since < minutes * MINUTE_MS) quiet.stopAt = null;
       else if (quiet.stopAt === null) {
-        quiet.stopAt = now + ANNOUNCED_MS;
-        quiet.shownAt = Date.now() + ANNOUNCED_MS;
+        quiet.stopAt = now + this.#announcedMs;
+        quiet.shownAt = Date.now() + this.#announcedMs;
         announced.push(nonce);
       }
     }

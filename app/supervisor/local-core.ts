@@ -59,6 +59,8 @@ export interface OpenLocalCore {
   readonly asksFrom?: string;
   /** Takes the looks; the bundled worker when left out. */
   readonly looker?: Looker;
+  /** From the announcement that a server is stopped for being idle to the stop, in milliseconds; a minute when left out. */
+  readonly idleAnnouncedMs?: number;
   /** Environment that servers inherit; the process's own when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -163,6 +165,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
           handed: options.handed ?? [],
           keeping,
           foreign: mode === 'app' || mode === 'guard' ? foreign : null,
+          ...(options.idleAnnouncedMs === undefined ? {} : { idleAnnouncedMs: options.idleAnnouncedMs }),
           lookEverySeconds: () => settings.config.look.intervalSeconds,
           reachable: () => true,
         },

@@ -28,6 +28,7 @@ export interface WorldOptions {
   readonly config?: unknown;
   readonly env?: Readonly<Record<string, string>>;
   readonly looker?: Looker;
+  readonly idleAnnouncedMs?: number;
 }
 
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
@@ -52,6 +53,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     mode,
     looker: options.looker ?? inlineLooker(recognise),
     env: { ...process.env, ...options.env },
+    ...(options.idleAnnouncedMs === undefined ? {} : { idleAnnouncedMs: options.idleAnnouncedMs }),
   });
   return {
     root,

@@ -120,6 +120,20 @@ print(flush=True); time.sleep(600)
     expect(await host.verify(await recorded(host, forger.pid))).toEqual({ verdict: 'same' });
   });
 
+  test('named variables of the very process that is meant are told byte for byte, here and there, and nothing else', async (context) => {
+    if (shell.missing !== null) context.skip(shell.missing);
+    const secret = 'pä:s "w$\n2';
+    const env = { PATH: '/usr/bin:/bin', SECRET: secret, SECRET_TWO: 'x', XSECRET: 'no' };
+    const server = python(LISTENER, [SERVER_ARGUMENT], { env });
+    await server.line();
+    for (const each of [host, await testHost({ usePidfds: false })]) {
+      const ref = await recorded(each, server.pid);
+      expect(await each.secrets(ref, ['SECRET', 'ABSENT'])).toEqual({ SECRET: secret });
+      const another = { ...ref, identity: { ...ref.identity, startTime: 'linux:1' as const } };
+      expect(await each.secrets(another, ['SECRET'])).toBeNull();
+    }
+  });
+
   test('who holds a port is told, whatever it is', async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
     const server = createServer();
