@@ -38,12 +38,16 @@ export function createSseParser(onData: (data: string) => void, maxChars: number
   return {
     feed(text) {
       if (text === '') return;
-      let chunk = afterReturn && text.startsWith('\n') ? text.slice(1) : text;
+      const chunk = afterReturn && text.startsWith('\n') ? text.slice(1) : text;
       afterReturn = text.endsWith('\r');
-      chunk = rest + chunk;
-      const lines = chunk.split(/\r\n|\n|\r/u);
-      rest = lines.pop() ?? '';
-      for (const line of lines) endLine(line);
+      if (/[\r\n]/u.test(chunk)) {
+        const lines = (rest + chunk).split(/\r\n|\n|\r/u);
+        rest = lines.pop() ?? '';
+        for (const line of lines) endLine(line);
+      } else {
+        // Nothing is looked at twice: a long line may trickle in byte by byte.
+        rest += chunk;
+      }
       if (rest.length + size > maxChars) {
         drop();
         // One character stands for the line, so that its end is not taken for an empty line.
