@@ -28,6 +28,8 @@ export function hasKey(strip: Strip, key: string): boolean {
 const RESULT_FIRST_MS = 10_000;
 
 const ALERT_RANK: Readonly<Record<Alert['level'], number>> = { fault: 2, leak: 4, notice: 6 };
+/** A server that stops in a minute unless somebody says no: the leak is still there after that. */
+const IDLE_RANK = 3;
 
 function taskRank(task: Task, now: number): number {
   if (task.state === 'running') return 0;
@@ -60,7 +62,7 @@ function endedStrips(roll: Roll, host: string | null): readonly (Strip & { reado
 }
 
 /**
- * Every strip that has a cause now, the worst first: acts under way, what failed, faults, a fresh good result, leaks,
+ * Every strip that has a cause now, the worst first: acts under way, what failed, faults, a fresh good result, idle stops, leaks,
  * older results, notices. A start or stop that went well is news for the row and the timeline, not for a strip.
  */
 export function strips(roll: Roll, host: string | null): readonly Strip[] {
@@ -85,7 +87,8 @@ export function strips(roll: Roll, host: string | null): readonly Strip[] {
   ranked.push(...gone.map((strip) => ({ rank: ALERT_RANK[strip.level], strip })));
   for (const alert of roll.alerts) {
     if (alert.ended !== undefined || coveredByReap(alert, roll) || !onHost(alert)) continue;
-    ranked.push({ rank: ALERT_RANK[alert.level], strip: { type: 'alert', key: `alert ${alert.id}`, alert } });
+    const rank = alert.act === 'keep-awake' ? IDLE_RANK : ALERT_RANK[alert.level];
+    ranked.push({ rank, strip: { type: 'alert', key: `alert ${alert.id}`, alert } });
   }
   return ranked.sort((a, b) => a.rank - b.rank).map((entry) => entry.strip);
 }

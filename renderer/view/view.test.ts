@@ -295,6 +295,13 @@ describe('strips', () => {
     const leaked = roll.alerts[0]?.servers ?? [];
     roll.alerts.push({ id: 'f', level: 'fault', title: '', detail: '', act: 'none', servers: [] });
     expect(kinds(roll)).toEqual(['alert f', 'alert leaks']);
+    const idle = { id: 'i', level: 'notice', title: '', detail: '', act: 'keep-awake', servers: [] } as const;
+    // It stops in a minute; the leak waits.
+    expect(kinds({ ...roll, alerts: [...roll.alerts, { ...idle, servers: [] }] })).toEqual([
+      'alert f',
+      'alert i',
+      'alert leaks',
+    ]);
     roll.tasks.push(task({ rows: leaked.map((id) => ({ id, label: '', phase: 'TERM', outcome: null })) }));
     expect(kinds(roll)).toEqual(['task t', 'alert f']);
     expect([...phases(roll)]).toEqual(leaked.map((id) => [id, 'TERM']));
