@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 const FAST = {
-  silenceMs: 1500,
+  silenceMs: 30_000,
   retryMs: 20,
   retryMaxMs: 100,
   doubtMs: 400,
@@ -145,6 +145,7 @@ describe('sessions of a watched server', () => {
     w.server.say('session.status', busy());
     await until('named', () => w.state() === 'busy');
     await until('described', () => w.fact()?.title === 'title of ses_1');
+    expect(w.server.asked('/global/event')).toBe(1);
   });
 
   test('one that another server of the home deletes is gone after the list has missed it twice', async () => {
@@ -240,7 +241,7 @@ describe('the statuses of a folder', () => {
 
 describe('faults of a stream leave the reading right', () => {
   test('half-open: unknown with the reason, then listed anew, and known again by its events', async () => {
-    const w = await watched(['ses_1']);
+    const w = await watched(['ses_1'], { timing: { silenceMs: 700, retryMs: 200 } });
     await until('listed', () => isListed(w));
     w.server.say('session.status', busy());
     await until('busy', () => w.state() === 'busy');
