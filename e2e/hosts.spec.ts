@@ -12,7 +12,7 @@ import { eventually } from './support/processes.ts';
 import { opencodeEnv } from './support/servers.ts';
 import { expect, test, windowOf } from './support/test.ts';
 
-test.setTimeout(180_000);
+test.setTimeout(300_000);
 
 const trouble = sshdTrouble();
 // biome-ignore lint/suspicious/noSkippedTests: where no sshd can be had, and the reason is told

@@ -42,7 +42,7 @@ const test = base.extend<{ readonly model: FakeModel }, { readonly cast: Cast }>
   },
 });
 
-test.setTimeout(180_000);
+test.setTimeout(300_000);
 
 /** A server with MCP servers of its own, asked to run this; everything of it carries the returned mark. */
 async function working(

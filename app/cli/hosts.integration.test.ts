@@ -59,7 +59,7 @@ test.skipIf(trouble !== null)(
     await until('no connection is left', () => box.connections().length === 0);
     expect(readdirSync(join(own.paths.runtimeDir, 'ssh'))).toEqual([]);
   },
-  120_000,
+  240_000,
 );
 
 test.skipIf(trouble !== null)(

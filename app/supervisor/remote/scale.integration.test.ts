@@ -82,5 +82,5 @@ test.skipIf(trouble !== null)(
     await world.dispose();
     expect(boxes.map((box) => box.connections())).toEqual(boxes.map(() => []));
   },
-  180_000,
+  300_000,
 );
