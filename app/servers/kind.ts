@@ -134,6 +134,11 @@ export interface ServerWatch {
    */
   lastSign(): number | null;
   sessions(): SessionReading;
+  /**
+   * Folders in which something of the server works by other signs than its events (a tool of it runs there), so that its
+   * instance for them exists already and what its sessions do may be asked.
+   */
+  worksIn(folders: readonly string[]): void;
   close(): void;
 }
 

@@ -76,6 +76,24 @@ describe('sessions of a watched server', () => {
     expect(w.server.requests.every((request) => request.startsWith('GET '))).toBe(true);
   });
 
+  test('a folder in which a tool runs is asked about once; one that was let go of since is not', async () => {
+    const w = await watched(['ses_1'], {}, (server) => server.statuses.set('/p', { ses_1: { type: 'busy' } }));
+    const asked = () => w.server.requests.filter((request) => request.includes('/session/status'));
+    // Without a stream nothing proves anything.
+    w.watch.worksIn(['/p']);
+    await until('listed', () => isListed(w));
+    expect(asked()).toEqual([]);
+    w.watch.worksIn(['/p']);
+    await until('busy', () => w.state() === 'busy');
+    w.watch.worksIn(['/p']);
+    w.server.say('server.instance.disposed', { directory: '/p' });
+    await until('let go of', () => w.state() !== 'busy');
+    w.watch.worksIn(['/p']);
+    w.server.say('session.updated', { info: told('ses_2') });
+    await until('heard', () => w.fact('ses_2') !== undefined);
+    expect(asked()).toHaveLength(1);
+  });
+
   test('a list of many pages is read to its end, and a page that is too long is asked for in parts', async () => {
     const ids = Array.from({ length: 450 }, (_, nth) => `ses_${nth}`);
     const w = await watched(ids, {}, (server) => {

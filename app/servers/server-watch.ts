@@ -12,6 +12,8 @@ const FOLDERS_MAX = 100;
 /** A list that takes long is asked for less often: at most this part of the time goes into it. */
 const LIST_SHARE = 0.02;
 const HEALTH_DEADLINE_MS = 5000;
+/** What was let go of is not asked about because of a tool that is seen there, for this long in milliseconds. */
+const LET_GO_MS = 30_000;
 
 export interface WatchTiming extends StreamTiming {
   /** Changes within this long are told together. */
@@ -67,6 +69,11 @@ export function watchServer(
   const folders = new Map<string, number>();
   let asking = false;
   const queue = new Set<string>();
+
+  /** When folders were let go of, and when all of them were: a tool that is seen there later may be on its way out. */
+  const letGo = new Map<string, number>();
+  let allLetGoAt = Number.NEGATIVE_INFINITY;
+  let open = false;
 
   const tell = (worth: Worth): void => {
     if (worth === 'news') gathered.news();
@@ -144,6 +151,7 @@ export function watchServer(
 
   const stream = followEvents(endpoint, '/global/event', gathered.news, timing, {
     opened() {
+      open = true;
       connection = new AbortController();
       failures = 0;
       state.opened();
@@ -155,8 +163,15 @@ export function watchServer(
       tell(state.take(event, now));
       const { news, instance } = event;
       if (news.type === 'disposed') {
-        if (news.directory === null) folders.clear();
-        else folders.delete(news.directory);
+        if (news.directory === null) {
+          folders.clear();
+          letGo.clear();
+          allLetGoAt = now;
+        } else {
+          folders.delete(news.directory);
+          if (letGo.size < FOLDERS_MAX) letGo.set(news.directory, now);
+          else allLetGoAt = now;
+        }
       } else if (instance !== null && (folders.has(instance) || folders.size < FOLDERS_MAX)) {
         if (now >= (folders.get(instance) ?? now)) {
           folders.set(instance, Number.POSITIVE_INFINITY);
@@ -170,6 +185,7 @@ export function watchServer(
       }
     },
     broke(why) {
+      open = false;
       connection.abort();
       clearTimeout(poll);
       folders.clear();
@@ -183,6 +199,17 @@ export function watchServer(
     reading: () => stream.reading(),
     lastSign: () => stream.lastSign(),
     sessions: () => state.reading(),
+    worksIn(places) {
+      const now = performance.now();
+      if (!open) return;
+      for (const place of places) {
+        if (folders.has(place) || folders.size >= FOLDERS_MAX) continue;
+        if (now - Math.max(allLetGoAt, letGo.get(place) ?? Number.NEGATIVE_INFINITY) < LET_GO_MS) continue;
+        folders.set(place, Number.POSITIVE_INFINITY);
+        queue.add(place);
+      }
+      if (queue.size > 0) void askNext(connection.signal);
+    },
     close() {
       gathered.stop();
       clearInterval(fading);

@@ -7,7 +7,7 @@ import type { ProcessRef } from '../identity/identity.ts';
 import type { RecordFile } from '../records/files.ts';
 import { type JudgedRecords, judgeRecords, refOfRecord } from '../records/judge.ts';
 import type { RecordStore } from '../records/store.ts';
-import type { CustomKind, Kind } from '../servers/kind.ts';
+import type { CustomKind, Kind, SessionReading } from '../servers/kind.ts';
 import type { Telling } from '../sessions/carrier.ts';
 import { ServerCredentials } from './credentials.ts';
 import { findLeftovers, holdersOf } from './leftovers.ts';
@@ -116,6 +116,10 @@ export class Observatory {
       }),
       now,
     );
+    for (const server of servers) {
+      const folders = workedIn(server, look, this.#probes.sessions(server.leader.identity));
+      if (folders.length > 0) this.#probes.worksIn(server.leader.identity, folders);
+    }
     const inServers = new Set(servers.flatMap(({ row }) => row.processes.map(({ pid }) => pid)));
     const leftovers = findLeftovers(look, host.name, await holdersOf(look, host), inServers, uid);
     return { look, lookedAt, records, files, servers, leftovers };
@@ -147,4 +151,27 @@ export class Observatory {
 export function isUndecided({ row }: JudgedServer): boolean {
   if (row.standing !== 'suspect' || row.busy !== 'unknown' || row.health === 'unresponsive') return false;
   return row.checks.every(({ check, result }) => result === 'holds' || check === 'busy');
+}
+
+/** The clock of a server may be this much behind the kernel's idea of its start, in milliseconds. */
+const SLACK_MS = 2000;
+
+/**
+ * Folders in which a tool of the server runs and one of its sessions was at work since it started: it has an instance for
+ * each of them. A folder that only a tool is in may be one that a session went down into, and to ask about it would load it.
+ */
+function workedIn({ row, leader }: JudgedServer, look: Look, reading: SessionReading | null): string[] {
+  if (reading === null || row.busy !== 'busy') return [];
+  const tools = row.processes.flatMap(({ pid, role }) => {
+    const info = role === 'child' ? look.processes.get(pid) : undefined;
+    return info === undefined || info.session === leader.session || info.cwd === null ? [] : [info.cwd];
+  });
+  if (tools.length === 0) return [];
+  const since = leader.startedAt - SLACK_MS;
+  const homes = new Set(
+    [...reading.sessions.values()].flatMap(({ directory, updatedAt }) =>
+      directory === null || updatedAt === null || updatedAt < since ? [] : [directory],
+    ),
+  );
+  return [...new Set(tools)].filter((folder) => homes.has(folder));
 }

@@ -130,6 +130,11 @@ export class Probes {
     return this.#probes.get(identityKey(identity))?.watch?.sessions() ?? null;
   }
 
+  /** Something of a server works in these folders, by other signs than its events. */
+  worksIn(identity: ProcessIdentity, folders: readonly string[]): void {
+    this.#probes.get(identityKey(identity))?.watch?.worksIn(folders);
+  }
+
   /** Resolves when every question that is under way has been answered. */
   async settled(): Promise<void> {
     await Promise.all([...this.#probes.values()].map(({ asking }) => asking));
