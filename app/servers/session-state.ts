@@ -13,7 +13,8 @@ const SIGN_MS = 5000;
 /** How long a part of a message shows that its session works, in milliseconds, as long as its status is not known. */
 const PART_SIGN_MS = 10_000;
 
-const NOT_LISTED = 'its sessions are not listed yet';
+/** Why nothing is told before the first list, a clause about the server. */
+export const NOT_LISTED = 'its sessions are not listed yet';
 
 /** Whether a reading has changed in a way that somebody should be told of. */
 export type Worth = 'news' | 'nothing';

@@ -108,26 +108,8 @@ export class Hooks {
   }
 
   failures(): HookFailure[] {
-    const { ledger } = this.#parts;
-    const unnamed = ledger.due().filter((due) => due.attempt === null && this.#settingOf(due) === null);
-    return [
-      ...ledger.failed().map(({ key, hook, life, miss }) => ({
-        key,
-        hook: hook.label,
-        life,
-        why: miss?.why ?? 'it failed',
-        output: miss?.output ?? '',
-        failures: miss?.failures ?? 0,
-      })),
-      ...unnamed.map(({ key, hook, life, miss }) => ({
-        key,
-        hook: hook.label,
-        life,
-        why: 'the configuration does not name it now',
-        output: '',
-        failures: miss?.failures ?? 0,
-      })),
-    ];
+    const { ledger, configured } = this.#parts;
+    return failuresIn(ledger, configured());
   }
 
   /** Runs what failed too often once more, with all its attempts, and what waits for its next attempt at once. */
@@ -190,9 +172,8 @@ export class Hooks {
     for (const check of [...this.#waiting]) check();
   }
 
-  #settingOf({ hook, life }: DueHook): SessionEndHook | null {
-    const named = this.#parts.configured().filter((one) => hookRefOf(one).id === hook.id);
-    return named.find((one) => isFor(one, life)) ?? named[0] ?? null;
+  #settingOf(hook: DueHook): SessionEndHook | null {
+    return settingOf(hook, this.#parts.configured());
   }
 
   /** The clock that people set says how much of a pause was over before this process began; it can make none longer. */
@@ -317,4 +298,35 @@ export class Hooks {
     for (const check of [...this.#waiting]) check();
     this.#parts.onChange();
   }
+}
+
+function settingOf({ hook, life }: DueHook, configured: readonly SessionEndHook[]): SessionEndHook | null {
+  const named = configured.filter((one) => hookRefOf(one).id === hook.id);
+  return named.find((one) => isFor(one, life)) ?? named[0] ?? null;
+}
+
+/** Hooks that have failed too often, and those that are due and that the configuration does not name. */
+export function failuresIn(
+  ledger: Pick<Ledger, 'failed' | 'due'>,
+  configured: readonly SessionEndHook[],
+): HookFailure[] {
+  const unnamed = ledger.due().filter((due) => due.attempt === null && settingOf(due, configured) === null);
+  return [
+    ...ledger.failed().map(({ key, hook, life, miss }) => ({
+      key,
+      hook: hook.label,
+      life,
+      why: miss?.why ?? 'it failed',
+      output: miss?.output ?? '',
+      failures: miss?.failures ?? 0,
+    })),
+    ...unnamed.map(({ key, hook, life, miss }) => ({
+      key,
+      hook: hook.label,
+      life,
+      why: 'the configuration does not name it now',
+      output: '',
+      failures: miss?.failures ?? 0,
+    })),
+  ];
 }

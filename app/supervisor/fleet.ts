@@ -4,7 +4,7 @@ import type { Paths } from '../config/paths.ts';
 import { LOCAL_HOST } from '../config/schema.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
-import type { ReapResult, Roll } from '../roll/schema.ts';
+import type { Alert, ReapResult, Roll } from '../roll/schema.ts';
 import { plural } from '../roll/words.ts';
 import { Asides } from './asides.ts';
 import type { Audit } from './audit.ts';
@@ -30,6 +30,8 @@ export interface FleetParts {
   readonly guard: GuardPort | null;
   /** Null where nothing is written down: for a command that only reads. */
   readonly keeping: SessionKeeping | null;
+  /** What the person should know of sessions and of what runs at their end. */
+  readonly sessionAlerts: () => readonly Alert[];
   /** How long hooks may take at the end of this process, in milliseconds; what is not through by then is left to the next. */
   readonly hooksMs: number;
 }
@@ -331,7 +333,7 @@ export class Fleet implements LocalCore {
   }
 
   #snapshot(): Roll {
-    const { audit, settings, paths, keeping } = this.#parts;
+    const { audit, settings, paths, sessionAlerts } = this.#parts;
     return rollOf({
       version: this.#version++,
       parts: [this.#local.part, ...this.#remote.parts()],
@@ -357,7 +359,7 @@ export class Fleet implements LocalCore {
           aside: this.#asides.trouble,
           guard: null,
         }),
-        ...(keeping?.alerts() ?? []),
+        ...sessionAlerts(),
       ],
       now: Date.now(),
     });

@@ -15,6 +15,7 @@ import type { ForeignSessions } from '../sessions/foreign/watcher.ts';
 import type { Life } from '../sessions/life.ts';
 import type { Audit } from './audit.ts';
 import { exitWords, isCrash } from './lifecycle.ts';
+import type { Mode } from './local-core.ts';
 import type { Sight } from './observatory.ts';
 import type { JudgedServer } from './roster.ts';
 import { carrierLabel } from './session-tellings.ts';
@@ -29,7 +30,9 @@ export interface HostSessionsParts {
   readonly host: Host;
   readonly audit: Audit;
   readonly self: 'app' | 'guard';
-  /** Null where nothing is written: a command that only reads. */
+  /** A command that only reads writes no line either. */
+  readonly mode: Mode;
+  /** Null where nothing is known of earlier lives. */
   readonly keeping: LifeLedger | null;
   /** Sessions that other tools tell of in files there; null where none are read. */
   readonly foreign: ((onChange: () => void) => ForeignSessions) | null;
@@ -180,7 +183,8 @@ export class HostSessions {
 
   /** Each is a line of the timeline; of very many at once there is one, since every line waits for the disk. */
   #tell(events: readonly SessionEvent[]): void {
-    const { audit, self, host } = this.#parts;
+    const { audit, self, host, mode } = this.#parts;
+    if (mode === 'read') return;
     for (const type of ['started', 'idle', 'ended'] as const) {
       const some = events.filter((event) => event.type === type);
       const [first] = some;

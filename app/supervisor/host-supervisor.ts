@@ -47,9 +47,14 @@ const FORGET_MS = 24 * 3600 * 1000;
 /** Looks are this many times rarer while nobody watches. */
 const UNWATCHED = 3;
 const LOG_LIMIT_BYTES = 64 * 1024;
+/** How long a command waits for servers to tell of their sessions, and how often it sees whether they have. Milliseconds. */
+const HEAR_MS = 3000;
+const HEAR_EVERY_MS = 20;
 
 export interface SupervisorParts {
   readonly mode: Mode;
+  /** A command that is about sessions: every server is followed, and has told of them before anything is answered. */
+  readonly hears: boolean;
   readonly host: Host;
   readonly settings: Pick<SettingsSource, 'config' | 'kindOf' | 'startable' | 'onChange'>;
   readonly store: RecordStore;
@@ -112,6 +117,7 @@ export class HostSupervisor {
   #gather: NodeJS.Timeout | null = null;
   #gatherSession: NodeJS.Timeout | null = null;
   #watched: () => boolean = () => true;
+  #observing: Promise<void> = Promise.resolve();
   #closing = false;
   #closed = false;
   #part: HostPart;
@@ -134,7 +140,7 @@ export class HostSupervisor {
       graceMs: () => settings.config.leak.graceSeconds * 1000,
       pending: this.#pending,
       writer: parts.writer,
-      followAll: this.#follows,
+      followAll: this.#follows || parts.hears,
       onReading: () => this.#gatherReadings(),
       onSessions: () => this.#gatherSessions(),
     });
@@ -212,6 +218,8 @@ export class HostSupervisor {
       this.#asides.run('programs', this.#findStartable());
       this.#news.adopted(this.#sight?.servers ?? []);
       this.#schedule();
+    } else if (this.#parts.hears) {
+      await this.#hear();
     } else if (mode === 'read') {
       await this.settle();
     }
@@ -246,6 +254,17 @@ export class HostSupervisor {
       if (!(this.#sight?.servers ?? []).some(isUndecided) || performance.now() > until) return;
       await new Promise((resolve) => setTimeout(resolve, SETTLE_EVERY_MS));
     }
+  }
+
+  /** Waits until every server that answers has told of its sessions, or the time for that is up. */
+  async #hear(): Promise<void> {
+    const until = performance.now() + HEAR_MS;
+    while (this.#sight !== null && !this.#observatory.haveTold(this.#sight) && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, HEAR_EVERY_MS));
+    }
+    if (this.#sight !== null) this.#accept(await this.#observatory.again(this.#sight));
+    // Sessions whose server is gone have ended by then.
+    await this.#observing;
   }
 
   async #freshSight(): Promise<Sight> {
@@ -366,6 +385,7 @@ export class HostSupervisor {
     const observing = this.#sessions.observe(sight, told).then((changed) => {
       if (changed) this.#publish();
     });
+    this.#observing = observing.catch(() => undefined);
     this.#asides.run('sessions', observing);
   }
 
@@ -472,7 +492,10 @@ export class HostSupervisor {
   async run(command: Command, by: Actor): Promise<CommandResult> {
     try {
       if (this.#parts.mode === 'act' && command.command === 'reap') await this.settle();
-      return await this.#acts.run(command, by);
+      const result = await this.#acts.run(command, by);
+      // On another host the first look comes with the command.
+      if (command.command === 'look' && this.#parts.hears) await this.#hear();
+      return result;
     } catch (error) {
       return failed(failureOf(error));
     }

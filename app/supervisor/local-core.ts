@@ -16,6 +16,8 @@ import type { ServerRecord } from '../records/schema.ts';
 import { LocalRecords } from '../records/store.ts';
 import { localFinder } from '../servers/programs.ts';
 import { ForeignSessions } from '../sessions/foreign/watcher.ts';
+import { failuresIn } from '../sessions/hooks.ts';
+import { viewLedger } from '../sessions/ledger-view.ts';
 import { AuditFile } from './audit.ts';
 import type { LocalCore } from './core.ts';
 import { ActFailed } from './failure.ts';
@@ -27,7 +29,7 @@ import { Memory } from './memory.ts';
 import { programFileOf } from './outdated.ts';
 import { openHosts } from './remote/open-hosts.ts';
 import { NO_REMOTE_HOSTS } from './remote/remote-hosts.ts';
-import { SessionKeeping } from './session-keeping.ts';
+import { failedHooks, SessionKeeping } from './session-keeping.ts';
 import { openSettings } from './settings.ts';
 
 /** How long hooks may take at the end of the app, and of a command, in milliseconds. */
@@ -49,6 +51,8 @@ export interface OpenLocalCore {
   readonly paths: Paths;
   /** The writer's lock; released by `close`. Null only for reading. */
   readonly lock: WriterLock | null;
+  /** For a command that is about sessions: streams of every server are followed, and have told before it is open. */
+  readonly hears?: boolean;
   /** `app` when left out. */
   readonly mode?: Mode;
   /** Keeps a guard beside this process; only in `app` mode. */
@@ -95,6 +99,7 @@ function readMemory(path: string): string | null {
 export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> {
   const { paths, lock } = options;
   const mode = options.mode ?? 'app';
+  const hears = options.hears ?? false;
   const writes = mode !== 'read';
   if (writes) {
     for (const folder of [paths.stateDir, paths.recordsDir, paths.logsDir, paths.setAsideDir])
@@ -127,6 +132,8 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
         onChange: () => onHooks(),
       })
     : null;
+  const view = writes ? null : viewLedger(paths.sessionsFile);
+  const lives = keeping?.lives ?? view?.lives ?? null;
   const { hostname } = await host.machine();
   const foreign = (onChange: () => void): ForeignSessions =>
     new ForeignSessions({
@@ -143,11 +150,14 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
     lock,
     guard,
     keeping,
+    sessionAlerts: () =>
+      keeping?.alerts() ?? (view === null ? [] : failedHooks(failuresIn(view, settings.config.hooks.sessionEnd))),
     hooksMs: mode === 'act' ? ACT_HOOKS_MS : QUIT_HOOKS_MS,
     local: (onPart) =>
       new HostSupervisor(
         {
           mode,
+          hears,
           host,
           settings,
           store: new LocalRecords(paths.recordsDir, paths.setAsideDir),
@@ -163,7 +173,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
           self,
           guard,
           handed: options.handed ?? [],
-          keeping,
+          keeping: lives,
           foreign: mode === 'app' || mode === 'guard' ? foreign : null,
           ...(options.idleAnnouncedMs === undefined ? {} : { idleAnnouncedMs: options.idleAnnouncedMs }),
           lookEverySeconds: () => settings.config.look.intervalSeconds,
@@ -176,6 +186,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
         ? NO_REMOTE_HOSTS
         : openHosts({
             mode,
+            hears,
             paths,
             env,
             settings,
@@ -185,7 +196,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
             writer,
             guard,
             asksFrom: options.asksFrom ?? null,
-            keeping,
+            keeping: lives,
             onChange,
           }),
   });

@@ -137,6 +137,12 @@ export class Observatory {
     return this.#options.followAll ? 'may' : 'no';
   }
 
+  /** Whether every server of a sight that can has told of its sessions, or why it does not. */
+  haveTold({ servers }: Sight): boolean {
+    // The way to a listener of another host opens some time after the look that has shown it.
+    return this.#probes.allTold && !servers.some(lacksWay);
+  }
+
   /** Resolves when no question to a server is under way. */
   answered(): Promise<void> {
     return this.#probes.settled();
@@ -145,6 +151,10 @@ export class Observatory {
   close(): void {
     this.#probes.close();
   }
+}
+
+function lacksWay({ row, kind, endpoint }: JudgedServer): boolean {
+  return row.ownUid && kind !== null && kind.watch !== null && row.listening.length > 0 && endpoint === null;
 }
 
 /** Its standing hangs only on a busyness that more watching will tell. */

@@ -4,6 +4,7 @@
  */
 import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
 import type { Endpoint, Health, Kind, ServerWatch, SessionReading } from '../servers/kind.ts';
+import { NOT_LISTED } from '../servers/session-state.ts';
 import type { StreamFact } from './busyness.ts';
 
 /** Between two questions to one server, in milliseconds; sooner while it has not answered well yet. */
@@ -133,6 +134,13 @@ export class Probes {
   /** Something of a server works in these folders, by other signs than its events. */
   worksIn(identity: ProcessIdentity, folders: readonly string[]): void {
     this.#probes.get(identityKey(identity))?.watch?.worksIn(folders);
+  }
+
+  /** Whether every server has answered, or has not in time, and what is followed has told of its sessions or why it does not. */
+  get allTold(): boolean {
+    return [...this.#probes.values()].every(
+      ({ asking, watch }) => asking === null && watch?.sessions().why !== NOT_LISTED,
+    );
   }
 
   /** Resolves when every question that is under way has been answered. */

@@ -3,15 +3,17 @@
 import type { Alert } from '../roll/schema.ts';
 import { capitalised, plural } from '../roll/words.ts';
 import type { LifeLedger } from '../sessions/book.ts';
-import { Hooks, type HooksParts } from '../sessions/hooks.ts';
+import { type HookFailure, Hooks, type HooksParts } from '../sessions/hooks.ts';
+import { keepingOf } from '../sessions/keeping.ts';
 import { Ledger } from '../sessions/ledger.ts';
-import type { Ending, Life } from '../sessions/life.ts';
 
 export interface KeepingParts extends Omit<HooksParts, 'ledger'> {
   readonly ledgerFile: string;
 }
 
-export class SessionKeeping implements LifeLedger {
+export class SessionKeeping {
+  /** What is due at the end of a life is due from the same line on that says that it ended. */
+  readonly lives: LifeLedger;
   readonly #ledger: Ledger;
   readonly #hooks: Hooks;
 
@@ -19,29 +21,8 @@ export class SessionKeeping implements LifeLedger {
   constructor({ ledgerFile, ...parts }: KeepingParts) {
     this.#ledger = Ledger.open(ledgerFile);
     this.#hooks = new Hooks({ ...parts, ledger: this.#ledger });
+    this.lives = keepingOf(this.#ledger, this.#hooks);
     this.#hooks.pump();
-  }
-
-  open(): ReadonlyMap<string, Life> {
-    return this.#ledger.open();
-  }
-
-  begin(lives: readonly Life[]): void {
-    this.#ledger.begin(lives);
-  }
-
-  carry(lives: readonly Life[]): void {
-    this.#ledger.carry(lives);
-  }
-
-  /** What is due at their end is due from the same line on that says that they ended. */
-  end(endings: readonly { readonly life: Life; readonly ending: Ending }[]): void {
-    this.#ledger.end(endings.map(({ life, ending }) => ({ key: life.key, ending, hooks: this.#hooks.hooksFor(life) })));
-    this.#hooks.pump();
-  }
-
-  recentlyEnded(): readonly { readonly life: Life; readonly ending: Ending }[] {
-    return this.#ledger.recentlyEnded();
   }
 
   /** How many hooks are still to be run, or run now. */
@@ -69,24 +50,8 @@ export class SessionKeeping implements LifeLedger {
       ...(damage === null
         ? []
         : [{ ...fault('sessions-damaged', 'The session ledger was damaged', damage), level: 'notice' as const }]),
-      ...this.#failed(),
+      ...failedHooks(this.#hooks.failures()),
     ];
-  }
-
-  #failed(): Alert[] {
-    const failures = this.#hooks.failures();
-    const [first] = failures;
-    if (first === undefined) return [];
-    const name = first.life.title === '' ? first.life.id : `“${first.life.title}”`;
-    const title =
-      failures.length === 1
-        ? `A session-end hook did not run for ${name}`
-        : `${plural(failures.length, 'session-end hook')} did not run`;
-    const times = first.failures === 0 ? '' : ` after ${plural(first.failures, 'attempt')}`;
-    const last = first.output.trim().split('\n').at(-1) ?? '';
-    const said = last === '' ? '' : ` It said: ${last}`;
-    const detail = `${capitalised(first.hook)}: ${first.why}${times}.${said}`;
-    return [fault('hooks', title, detail, 'retry-hooks')];
   }
 
   /** Resolves when no hook is due any more, or the time in milliseconds is up. */
@@ -99,6 +64,22 @@ export class SessionKeeping implements LifeLedger {
     this.#hooks.close();
     this.#ledger.close();
   }
+}
+
+/** The alert of hooks that have failed; none where none has. */
+export function failedHooks(failures: readonly HookFailure[]): Alert[] {
+  const [first] = failures;
+  if (first === undefined) return [];
+  const name = first.life.title === '' ? first.life.id : `“${first.life.title}”`;
+  const title =
+    failures.length === 1
+      ? `A session-end hook did not run for ${name}`
+      : `${plural(failures.length, 'session-end hook')} did not run`;
+  const times = first.failures === 0 ? '' : ` after ${plural(first.failures, 'attempt')}`;
+  const last = first.output.trim().split('\n').at(-1) ?? '';
+  const said = last === '' ? '' : ` It said: ${last}`;
+  const detail = `${capitalised(first.hook)}: ${first.why}${times}.${said}`;
+  return [fault('hooks', title, detail, 'retry-hooks')];
 }
 
 function fault(id: string, title: string, detail: string, act: Alert['act'] = 'none'): Alert {

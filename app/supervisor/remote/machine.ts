@@ -27,6 +27,7 @@ const SHORTEST_INTERVAL_S = 5;
 
 export interface MachineParts {
   readonly mode: Mode;
+  readonly hears: boolean;
   readonly settings: SettingsSource;
   readonly audit: Audit;
   readonly writer: () => Promise<ProcessRef>;
@@ -195,7 +196,7 @@ export class Machine {
   async #supervise(made: SshHostParts, before: Contact | null): Promise<HostSupervisor> {
     const { store, logsDir, contact } = made;
     const host = new SteadyHost(made.host);
-    const { settings, mode, audit, writer, keeping, onChange } = this.#parts;
+    const { settings, mode, hears, audit, writer, keeping, onChange } = this.#parts;
     const old = this.#supervisor;
     if (old !== null && before !== null) {
       const ours = old.part.servers.filter(({ supervised }) => supervised !== null).length;
@@ -210,6 +211,7 @@ export class Machine {
     const supervisor = new HostSupervisor(
       {
         mode,
+        hears,
         host,
         settings: {
           get config() {

@@ -25,6 +25,8 @@ export const SSH_CONFIG_VARIABLE = 'ROLLCALL_SSH_CONFIG';
 
 export interface OpenHosts {
   readonly mode: Mode;
+  /** Every server is followed by a command that is about sessions. */
+  readonly hears: boolean;
   readonly paths: Paths;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly settings: SettingsSource;
