@@ -1,21 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { FakeCore, fakeLeftover, fakeRoll, fakeServer } from '../control/fake-core.testing.ts';
+import { type FakeCore, fakeLeftover, fakeRoll, fakeServer } from '../control/fake-core.testing.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { HostEntry, Roll, SshEntry } from '../roll/schema.ts';
-import type { Core } from '../supervisor/core.ts';
 import { clear } from './clear.ts';
 import { explain } from './explain.ts';
 import { connect, disconnect, hosts, stopQuestion } from './hosts.ts';
-import { type CoreHandle, type Io, UsageError, type Verb } from './io.ts';
+import { type CoreHandle, UsageError, type Verb } from './io.ts';
 import { list } from './list.ts';
 import { log } from './log.ts';
-import { parseCommandLine } from './parse.ts';
 import { reap } from './reap.ts';
 import { records } from './records.ts';
 import { hostsJson, renderHosts } from './render-hosts.ts';
 import { renderRoll } from './render-roll.ts';
 import { start } from './start.ts';
 import { stop } from './stop.ts';
+import { runVerb, type VerbRan } from './verb.testing.ts';
 import { hostWord, rollOfHost, rowHost } from './where.ts';
 
 const NOW = Date.parse('2026-01-02T08:16:05.000Z');
@@ -110,61 +109,15 @@ function exampleRoll(): Roll {
   });
 }
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-  readonly core: FakeCore;
-}
-
 /** Runs a verb over a fake core as the command line would. */
-async function run(
+const run = (
   verb: Verb,
   line: string,
   set: (core: FakeCore) => void = () => undefined,
   origin: CoreHandle['origin'] = 'app',
-): Promise<Ran> {
-  const core = new FakeCore(exampleRoll());
-  set(core);
-  let out = '';
-  let err = '';
-  const io: Io = {
-    async out(text) {
-      out += text;
-    },
-    say(text) {
-      err += `${text}\n`;
-    },
-    outIsTerminal: false,
-    canAsk: false,
-    ask: async () => false,
-    columns: () => null,
-    colour: false,
-    home: '/home/me',
-    cwd: '/home/me/src',
-    ended: new AbortController().signal,
-    listenForInterrupt: () => undefined,
-  };
-  const parsed = parseCommandLine(line.split(' '));
-  if (parsed.kind !== 'verb') throw new Error('no verb');
-  const code = await verb(
-    {
-      io,
-      auditFile: '/nowhere',
-      open: async () => ({
-        core: core as Core,
-        origin,
-        lost: new Promise(() => undefined),
-        watchOwners: async () => undefined,
-        close: async () => undefined,
-      }),
-    },
-    parsed.args,
-  );
-  return { code, out, err, core };
-}
+): Promise<VerbRan> => runVerb(verb, line, exampleRoll(), { set, origin });
 
-const ran = ({ core }: Ran): readonly unknown[] => core.ran.map(({ command }) => command);
+const ran = ({ core }: VerbRan): readonly unknown[] => core.ran.map(({ command }) => command);
 const unreachable: CommandResult = {
   ok: false,
   failure: { code: 'name-not-found', message: 'The name nowhere was not found.', remedy: 'Check it.', detail: null },

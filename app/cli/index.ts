@@ -31,7 +31,8 @@ async function main(words: readonly string[]): Promise<ExitCode> {
   const context: Context = {
     io,
     auditFile: paths.auditFile,
-    async open(mode) {
+    sessionsFile: paths.sessionsFile,
+    async open(mode, options = { hears: false }) {
       const { openCore } = await import('./core-for.ts');
       const handle = await openCore(mode, {
         controlSocket: paths.controlSocket,
@@ -53,7 +54,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
         },
         async openLocal(localMode, lock) {
           const { openForCli } = await import('./local.ts');
-          return openForCli(paths, localMode, lock);
+          return openForCli(paths, localMode, lock, options.hears);
         },
       });
       if (handle.origin === 'app' || !connects(parsed.name, parsed.args)) return handle;

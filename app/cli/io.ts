@@ -40,11 +40,17 @@ export interface CoreHandle {
   close(): Promise<void>;
 }
 
+export interface OpenOptions {
+  /** Every server is followed, and has told of its sessions where it answers; the app does so always. */
+  readonly hears: boolean;
+}
+
 export interface Context {
   readonly io: Io;
   /** Opens a core: `read` changes nothing on disk and needs no lock; `act` holds the writer's lock. */
-  open(mode: 'read' | 'act'): Promise<CoreHandle>;
+  open(mode: 'read' | 'act', options?: OpenOptions): Promise<CoreHandle>;
   readonly auditFile: string;
+  readonly sessionsFile: string;
 }
 
 /** The words after a verb, checked against its description. */

@@ -20,7 +20,7 @@ import {
 } from '../roll/words.ts';
 import { shortNonce } from './ended.ts';
 import { hostSentences } from './render-hosts.ts';
-import { type Column, cutEnd, cutPath, layOut, printable, type TableLayout, wrap } from './table.ts';
+import { type Column, cutEnd, cutPath, displayWidth, layOut, printable, type TableLayout, wrap } from './table.ts';
 
 export interface RenderOptions {
   /** Columns of the terminal; null cuts nothing. */
@@ -43,12 +43,13 @@ const COLUMNS: readonly Column[] = [
   { head: 'Directory', align: 'left', cut: { how: cutPath, least: 12 } },
 ];
 
+/** Before the directory, where there is room for it without cutting anything. */
+const SESSIONS_AT = COLUMNS.length - 1;
+const WITH_SESSIONS: readonly Column[] = COLUMNS.toSpliced(SESSIONS_AT, 0, { head: 'Sessions', align: 'right' });
+
 /** The whole roll, ending in a newline. */
 export function renderRoll(roll: Roll, options: RenderOptions): string {
-  const cells = new Map<string, string[]>();
-  for (const server of roll.servers) cells.set(server.id, serverCells(server, options));
-  for (const leftover of roll.leftovers) cells.set(leftover.id, leftoverCells(leftover, options));
-  const layout = layOut(COLUMNS, [...cells.values()], options.width, INDENT);
+  const { cells, layout } = tableOf(roll, options);
   const lines: string[] = [];
   if (roll.settings.configProblem !== null)
     lines.push(...wrap(printable(roll.settings.configProblem), options.width), '');
@@ -63,6 +64,30 @@ export function renderRoll(roll: Roll, options: RenderOptions): string {
     ...footLines(roll),
   );
   return `${lines.join('\n')}\n`;
+}
+
+function tableOf(roll: Roll, options: RenderOptions): { cells: ReadonlyMap<string, string[]>; layout: TableLayout } {
+  const cells = new Map<string, string[]>();
+  for (const server of roll.servers) cells.set(server.id, serverCells(server, options));
+  for (const leftover of roll.leftovers) cells.set(leftover.id, leftoverCells(leftover, options));
+  if (roll.servers.some(({ sessions }) => sessions.known && sessions.live > 0)) {
+    const figures = new Map(roll.servers.map((server) => [server.id, sessionFigure(server)]));
+    const more = new Map(
+      [...cells].map(([id, row]) => [id, row.toSpliced(SESSIONS_AT, 0, figures.get(id) ?? NOTHING)] as const),
+    );
+    const whole = layOut(WITH_SESSIONS, [...more.values()], null, INDENT);
+    const { width } = options;
+    if (width === null || [...more.values()].every((row) => displayWidth(whole.row(row)) <= width)) {
+      return { cells: more, layout: whole };
+    }
+  }
+  return { cells, layout: layOut(COLUMNS, [...cells.values()], options.width, INDENT) };
+}
+
+/** How many live sessions it has, and how many of them are at work: `3`, `3, 1 busy`. */
+function sessionFigure({ sessions }: Server): string {
+  if (!sessions.known) return NOTHING;
+  return sessions.busy === 0 ? String(sessions.live) : `${sessions.live}, ${sessions.busy} busy`;
 }
 
 function hostLines(
@@ -217,6 +242,7 @@ export function rollFingerprint(roll: Roll): string {
         server.owner?.alive ?? null,
         server.supervised?.state,
         server.supervised?.outdated,
+        server.sessions,
       ])
       .sort(),
     roll.leftovers.map((leftover) => leftover.id).sort(),

@@ -201,9 +201,7 @@ describe('the roll as text', () => {
       outdated: '/usr/bin/opencode was replaced since it was started.',
     };
     const text = renderRoll(fakeRoll(1, { servers: [fakeServer(4000, 'supervised', { supervised })] }), PLAIN);
-    expect(text).toContain(
-      '\n    being stopped\n    idleMinutes: null, idleStopAt: null, outdated: /usr/bin/opencode was replaced since it was started.\n',
-    );
+    expect(text).toContain('\n    being stopped\n    outdated: /usr/bin/opencode was replaced since it was started.\n');
   });
 
   test('the fingerprint ignores what always moves and notices what matters', () => {

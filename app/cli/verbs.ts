@@ -24,6 +24,8 @@ const HOST_FLAG: Flag = {
   help: 'on that host: its name in Rollcall or any ssh alias; it is connected to where it is not',
 };
 const TARGET = 'PID is a number; ID is the id that list --json and explain show, or at least 4 digits of its start.';
+const SESSION =
+  'SESSION is the id of a session or its key, as sessions --json shows them, or at least 4 characters of its start.';
 const NONCE = 'NONCE is the number that list shows beside a server that ended, or at least 4 digits of its start.';
 
 export const VERBS: Readonly<Record<string, VerbEntry>> = {
@@ -49,6 +51,49 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     most: 1,
     load: async () => (await import('./explain.ts')).explain,
   },
+  sessions: {
+    usage: 'sessions [--host NAME] [--all] [--json]',
+    summary: 'show every session that is alive, on which server it is and what it does',
+    more: [
+      '↳ marks a session that another one started. For is how long it has been in its state.',
+      'Without the app, every server that answers is asked once.',
+    ],
+    flags: { host: HOST_FLAG, all: { help: 'also those that ended within the last hour' }, json: JSON_FLAG },
+    least: 0,
+    most: 0,
+    load: async () => (await import('./sessions.ts')).sessions,
+  },
+  abort: {
+    usage: 'abort SESSION [--yes] [--host NAME] [--json]',
+    summary: 'interrupt what a session does; it stays',
+    more: [SESSION],
+    flags: { host: HOST_FLAG, yes: YES_FLAG, json: JSON_FLAG },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./session-acts.ts')).abort,
+  },
+  end: {
+    usage: 'end SESSION [--yes] [--force] [--host NAME] [--json]',
+    summary: 'end a session: its session-end hooks run, its history is kept',
+    more: [SESSION, 'It counts as ended until it is used again.'],
+    flags: { host: HOST_FLAG, yes: YES_FLAG, force: { help: 'also when it is busy' }, json: JSON_FLAG },
+    least: 1,
+    most: 1,
+    load: async () => (await import('./session-acts.ts')).end,
+  },
+  hooks: {
+    usage: 'hooks [--retry | --forget] [--json]',
+    summary: 'show the session-end hooks that have failed, run them once more or give them up',
+    more: [],
+    flags: {
+      retry: { help: 'run what has failed once more, with all its attempts' },
+      forget: { help: 'give up what has failed' },
+      json: JSON_FLAG,
+    },
+    least: 0,
+    most: 0,
+    load: async () => (await import('./hooks.ts')).hooks,
+  },
   start: {
     usage: 'start KIND [--dir DIR] [--port PORT] [--for PID] [--keep-running] [--host NAME] [--json]',
     summary: 'start a server and return once it is ready, with its id, PID and URL',
@@ -73,6 +118,15 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     least: 1,
     most: 1,
     load: async () => (await import('./stop.ts')).stop,
+  },
+  idle: {
+    usage: 'idle PID|ID MINUTES|never [--host NAME] [--json]',
+    summary: 'stop a supervised server after this long without a busy session or client, or never',
+    more: [TARGET, 'The app announces it first, and only the app does it.'],
+    flags: { host: HOST_FLAG, json: JSON_FLAG },
+    least: 2,
+    most: 2,
+    load: async () => (await import('./idle.ts')).idle,
   },
   'start-again': {
     usage: 'start-again NONCE [--json]',
@@ -172,10 +226,16 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     load: async () => (await import('./hosts.ts')).disconnect,
   },
   audit: {
-    usage: 'audit [--limit N] [--json]',
-    summary: 'show what was signalled and refused, the newest last',
-    more: [],
-    flags: { limit: { value: 'N', help: 'how many lines; 50 by default' }, json: JSON_FLAG },
+    usage: 'audit [--limit N] [--host NAME] [--server PID|ID] [--session ID] [--json]',
+    summary: 'show what was signalled and refused, and what became of servers and sessions, the newest last',
+    more: ['Secrets are left out.'],
+    flags: {
+      limit: { value: 'N', help: 'how many lines; 50 by default' },
+      host: { value: 'NAME', help: 'only of that host, by its name in Rollcall' },
+      server: { value: 'PID|ID', help: 'only of that process; of an id, at least 4 digits of its start' },
+      session: { value: 'ID', help: 'only of that session: its id, its key or at least 4 characters of its start' },
+      json: JSON_FLAG,
+    },
     least: 0,
     most: 0,
     load: async () => (await import('./audit.ts')).audit,

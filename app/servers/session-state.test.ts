@@ -189,6 +189,24 @@ describe('what the list and the statuses add', () => {
     expect(stateOf(state, 'ses_4')[0]).toBe('unknown');
   });
 
+  test('what is listed after the statuses of its folder is idle, too, unless it has shown work since', () => {
+    const { state, say } = opened();
+    state.statuses('/p', new Map([['ses_1', statusOf({ type: 'busy' })]]), 10, 20);
+    say('message.part.delta', { sessionID: 'ses_3', delta: 'x' }, 30);
+    list(state, info('ses_1'), info('ses_2'), info('ses_3'), info('ses_4', { directory: '/q' }));
+    expect(['ses_1', 'ses_2', 'ses_3', 'ses_4'].map((id) => stateOf(state, id)[0])).toEqual([
+      'busy',
+      'idle',
+      'busy',
+      'unknown',
+    ]);
+    // Another connection knows nothing of that.
+    state.broke('it does not answer');
+    state.opened();
+    list(state, info('ses_5'));
+    expect(stateOf(state, 'ses_5')[0]).toBe('unknown');
+  });
+
   test('a part of a message is a sign of work until a status says more or ten seconds have passed', () => {
     const { state, say } = opened();
     list(state, info('ses_1'));

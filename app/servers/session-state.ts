@@ -68,6 +68,8 @@ export function createSessionState(): SessionState {
   const gone = new Set<string>();
   /** Deleted by the server's own word: a page of a list that was read before must not bring them back. */
   const buried = new Set<string>();
+  /** Folders whose statuses this connection has told, with when they were asked: what is listed later is covered, too. */
+  const answered = new Map<string, number>();
   let why: string | null = NOT_LISTED;
   let broken: string | null = 'its event stream is not open yet';
   let everListed = false;
@@ -118,7 +120,17 @@ export function createSessionState(): SessionState {
     return changed(entry);
   };
 
+  /** Idle by what its folder has said: left out of the statuses, and without a sign of work since. */
+  const settle = (entry: Entry, directory: string, since: number): Worth => {
+    // A part of a message that came after the question shows a turn that the answer may not know.
+    if (entry.status !== null || (entry.worksAt ?? since) > since) return 'nothing';
+    if ((entry.instance ?? entry.directory) !== directory || !setStatus(entry, { type: 'idle' })) return 'nothing';
+    return entry.archived ? end(entry.id) : changed(entry);
+  };
+
   const dispose = (directory: string | null): Worth => {
+    if (directory === null) answered.clear();
+    else answered.delete(directory);
     let worth: Worth = 'nothing';
     for (const entry of entries.values()) {
       if (directory !== null && (entry.instance ?? entry.directory) !== directory) continue;
@@ -162,6 +174,7 @@ export function createSessionState(): SessionState {
       broken = null;
       why = NOT_LISTED;
       everListed = false;
+      answered.clear();
       for (const entry of entries.values()) entry.fact = null;
       reading = null;
     },
@@ -201,7 +214,10 @@ export function createSessionState(): SessionState {
         if (isNew && info.archived) continue;
         const entry = entryOf(info.id);
         if (describeEntry(entry, info) !== 'nothing' || isNew) worth = changed(entry);
+        const folder = entry.instance ?? entry.directory;
+        const since = folder === null ? undefined : answered.get(folder);
         if (entry.archived && !isAtWork(entry)) worth = end(info.id);
+        else if (folder !== null && since !== undefined && settle(entry, folder, since) === 'news') worth = 'news';
       }
       return worth;
     },
@@ -243,12 +259,8 @@ export function createSessionState(): SessionState {
         if (entry.status === null) setStatus(entry, status);
         worth = changed(entry);
       }
-      for (const entry of entries.values()) {
-        // A part of a message that came after the question shows a turn that the answer may not know.
-        if (entry.status !== null || (entry.worksAt ?? since) > since) continue;
-        if ((entry.instance ?? entry.directory) !== directory) continue;
-        if (setStatus(entry, { type: 'idle' })) worth = entry.archived ? end(entry.id) : changed(entry);
-      }
+      answered.set(directory, since);
+      for (const entry of entries.values()) if (settle(entry, directory, since) === 'news') worth = 'news';
       return worth;
     },
     fade(now) {

@@ -1,0 +1,127 @@
+/** The verbs that interrupt one session, and that end it. */
+import type { Command } from '../roll/commands.ts';
+import type { Roll, Session } from '../roll/schema.ts';
+import { hooksSentence } from '../roll/session-words.ts';
+import { confirm } from './confirm.ts';
+import { failureText } from './failure.ts';
+import { type CoreHandle, DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
+import { checkSession, findSession, sessionLabel } from './session-target.ts';
+import { printable } from './table.ts';
+import { hostFlag, reach, rollOfHost } from './where.ts';
+
+/** How long a session of which nothing was heard yet is waited for, in milliseconds. */
+const HEAR_MS = 2000;
+
+interface Act {
+  /** What the question calls it: `Interrupt`. */
+  readonly verb: string;
+  /** What a refusal says was not done: `interrupted`. */
+  readonly undone: string;
+  readonly permission: 'abort' | 'end';
+  /** What follows from it, beside what the permission says. */
+  consequence(roll: Roll): string;
+  command(session: Session, force: boolean): Command;
+}
+
+function verbOf(act: Act): Verb {
+  return async ({ io, open }, args) => {
+    const word = args.positionals[0] ?? '';
+    checkSession(word);
+    const json = args.has('json');
+    const force = args.has('force');
+    const host = hostFlag(args);
+    const handle = await open('act', { hears: true });
+    try {
+      const nothing = `Nothing was ${act.undone}.`;
+      const trouble = await reach(handle.core, host);
+      if (trouble !== null) return await refuse(io, json, `${nothing} ${trouble}`);
+      const target = findSession(shownRoll(handle, host).sessions, word);
+      if (target.found === 'nothing') return await refuse(io, json, `${nothing} ${target.text}`);
+      const session = await heard(handle, target.session);
+      const label = sessionLabel(session);
+      const permission = session[act.permission];
+      if (permission.allowed === 'no') {
+        return await refuse(io, json, `${label} was not ${act.undone}. ${permission.why}`);
+      }
+      if (permission.allowed === 'force' && !force) {
+        const verb = act.verb.toLowerCase();
+        return await refuse(
+          io,
+          json,
+          `${label} was not ${act.undone}. ${permission.why} Add --force to ${verb} it all the same.`,
+        );
+      }
+      if (permission.allowed !== 'yes') {
+        const why = `${permission.why}${act.consequence(handle.core.roll)}`;
+        const question = `${why}\n${act.verb} ${label.replace('Session', 'session')} on ${session.carrier}?`;
+        const answer = await confirm(io, args.has('yes'), printableLines(question));
+        if (answer === 'no') return await refuse(io, json, nothing);
+        if (answer === 'cannot-ask') {
+          const verb = act.verb.toLowerCase();
+          return await refuse(
+            io,
+            json,
+            `${label} was not ${act.undone}. ${why} Add --yes to ${verb} it without being asked.`,
+          );
+        }
+      }
+      const result = await handle.core.run(act.command(session, force), 'cli');
+      if (!result.ok) return await refuse(io, json, failureText(result.failure));
+      const { key, id } = session;
+      const answer = { ok: true, message: result.message, session: { key, id } };
+      await io.out(json ? `${JSON.stringify(answer, null, 2)}\n` : `${printable(result.message)}\n`);
+      return DONE;
+    } finally {
+      await handle.close();
+    }
+  };
+}
+
+function shownRoll(handle: CoreHandle, host: string | null): Roll {
+  const { roll } = handle.core;
+  return host === null ? roll : rollOfHost(roll, host);
+}
+
+/** A core of one's own has only just begun to hear: a server tells at once which sessions it has, not what they do. */
+async function heard(handle: CoreHandle, session: Session): Promise<Session> {
+  const now = (): Session => handle.core.roll.sessions.find(({ key }) => key === session.key) ?? session;
+  if (handle.origin === 'app' || now().state !== 'unknown') return now();
+  await new Promise<void>((done) => {
+    const timer = setTimeout(finish, HEAR_MS);
+    const unsubscribe = handle.core.subscribe(() => {
+      if (now().state !== 'unknown') finish();
+    });
+    function finish(): void {
+      clearTimeout(timer);
+      unsubscribe();
+      done();
+    }
+  });
+  return now();
+}
+
+function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+async function refuse(io: Io, json: boolean, message: string): Promise<ExitCode> {
+  io.say(printable(message));
+  if (json) await io.out(`${JSON.stringify({ ok: false, message }, null, 2)}\n`);
+  return FAILED;
+}
+
+export const abort: Verb = verbOf({
+  verb: 'Interrupt',
+  undone: 'interrupted',
+  permission: 'abort',
+  consequence: () => '',
+  command: ({ key }) => ({ command: 'abort-session', session: key }),
+});
+
+export const end: Verb = verbOf({
+  verb: 'End',
+  undone: 'ended',
+  permission: 'end',
+  consequence: ({ settings }) => (settings.hooks === 0 ? '' : ` ${hooksSentence(1, settings.hooks)}.`),
+  command: ({ key }, force) => ({ command: 'end-session', session: key, force }),
+});

@@ -1,0 +1,28 @@
+/** The verb that lists sessions. */
+import { THIS_MACHINE } from '../roll/host-words.ts';
+import { DONE, FAILED, type Verb } from './io.ts';
+import { renderSessions, sessionsJson } from './render-sessions.ts';
+import { hostFlag, reach, rollOfHost } from './where.ts';
+
+export const sessions: Verb = async ({ io, open }, args) => {
+  const host = hostFlag(args);
+  const ended = args.has('all');
+  const handle = await open('read', { hears: true });
+  try {
+    const trouble = await reach(handle.core, host);
+    // The app hears of sessions at once, but of new servers only with its next look.
+    if (handle.origin === 'app' && (host === null || host === THIS_MACHINE)) {
+      await handle.core.run({ command: 'look' }, 'cli');
+    }
+    if (trouble !== null) io.say(trouble);
+    const roll = host === null ? handle.core.roll : rollOfHost(handle.core.roll, host);
+    await io.out(
+      args.has('json')
+        ? `${JSON.stringify(sessionsJson(roll, ended), null, 2)}\n`
+        : renderSessions(roll, { width: io.columns(), home: io.home, now: Date.now(), ended }),
+    );
+    return trouble === null ? DONE : FAILED;
+  } finally {
+    await handle.close();
+  }
+};

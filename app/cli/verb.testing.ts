@@ -1,0 +1,73 @@
+/** Runs a verb over a fake core as the command line would, for tests. */
+import { FakeCore } from '../control/fake-core.testing.ts';
+import type { Roll } from '../roll/schema.ts';
+import type { CoreHandle, Io, OpenOptions, Verb } from './io.ts';
+import { parseCommandLine } from './parse.ts';
+
+export interface VerbRan {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly core: FakeCore;
+  /** How the core was opened, each time. */
+  readonly opened: readonly (readonly ['read' | 'act', OpenOptions | undefined])[];
+}
+
+export interface VerbOptions {
+  /** Before the verb begins. */
+  readonly set?: (core: FakeCore) => void;
+  readonly origin?: CoreHandle['origin'];
+  /** What a person at a terminal answers; absent where nobody can be asked. */
+  readonly answer?: boolean;
+  readonly auditFile?: string;
+  readonly sessionsFile?: string;
+}
+
+export async function runVerb(verb: Verb, line: string, roll: Roll, options: VerbOptions = {}): Promise<VerbRan> {
+  const core = new FakeCore(roll);
+  options.set?.(core);
+  const opened: (readonly ['read' | 'act', OpenOptions | undefined])[] = [];
+  let out = '';
+  let err = '';
+  const io: Io = {
+    async out(text) {
+      out += text;
+    },
+    say(text) {
+      err += `${text}\n`;
+    },
+    outIsTerminal: false,
+    canAsk: options.answer !== undefined,
+    async ask(question) {
+      err += `${question}\n`;
+      return options.answer === true;
+    },
+    columns: () => null,
+    colour: false,
+    home: '/home/me',
+    cwd: '/home/me/src',
+    ended: new AbortController().signal,
+    listenForInterrupt: () => undefined,
+  };
+  const parsed = parseCommandLine(line.split(' '));
+  if (parsed.kind !== 'verb') throw new Error('no verb');
+  const code = await verb(
+    {
+      io,
+      auditFile: options.auditFile ?? '/nowhere',
+      sessionsFile: options.sessionsFile ?? '/nowhere',
+      async open(mode, how) {
+        opened.push([mode, how]);
+        return {
+          core,
+          origin: options.origin ?? 'app',
+          lost: new Promise(() => undefined),
+          watchOwners: async () => undefined,
+          close: async () => undefined,
+        };
+      },
+    },
+    parsed.args,
+  );
+  return { code, out, err, core, opened };
+}
