@@ -56,7 +56,7 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     summary: 'show every session that is alive, on which server it is and what it does',
     more: [
       '↳ marks a session that another one started. For is how long it has been in its state.',
-      'Without the app, every server that answers is asked once.',
+      'Without the app, every server is listened to for a moment: one that is silent leaves unknown what its sessions do.',
     ],
     flags: { host: HOST_FLAG, all: { help: 'also those that ended within the last hour' }, json: JSON_FLAG },
     least: 0,
