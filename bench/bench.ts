@@ -5,6 +5,7 @@ import { startCrowd } from './crowd.ts';
 import { benchExits } from './exits.ts';
 import { benchLooks } from './looks.ts';
 import { benchRoll } from './roll.ts';
+import { benchSessions } from './sessions.ts';
 import { benchSsh } from './ssh.ts';
 import { benchSteady } from './steady.ts';
 import { type Row, table } from './table.ts';
@@ -16,13 +17,13 @@ const GROW_OLD_MS = 11_000;
 /**
  * Prints a table. A target that is missed is said, never an error.
  *
- * @param only `ssh` for the hosts over SSH alone, `roll` for the way into the window; null for everything
+ * @param only `ssh` for the hosts over SSH alone, `roll` for sessions and the way into the window; null for everything
  */
 export async function bench(workerUrl: URL, only: string | null = null): Promise<void> {
   const rows: Row[] = [];
   try {
     if (only === 'ssh') rows.push(...(await benchSsh(workerUrl)));
-    else if (only === 'roll') rows.push(...benchRoll());
+    else if (only === 'roll') rows.push(...benchRoll(), ...benchSessions());
     else await measure(workerUrl, rows);
   } finally {
     // Also when a later part fails: what was measured was measured.
@@ -42,7 +43,7 @@ async function measure(workerUrl: URL, rows: Row[]): Promise<void> {
   } finally {
     await crowd.end();
   }
-  rows.push(...benchRoll());
+  rows.push(...benchRoll(), ...benchSessions());
   console.log('bench: exits');
   rows.push(...(await benchExits(workerUrl)));
   console.log('bench: steady state, 35 s');
