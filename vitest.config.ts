@@ -9,7 +9,6 @@ const tests = (suffix: string) => houses.map((house) => `${house}/**/*${suffix}.
 const SECONDS: Readonly<Record<string, number>> = {
   'app/guard/guard.integration.test.ts': 220,
   'app/guard/sessions.integration.test.ts': 60,
-  'app/servers/real-opencode-sessions.integration.test.ts': 90,
   'app/supervisor/remote/ssh-hosts.integration.test.ts': 125,
   'chaos/chaos.integration.test.ts': 107,
   'app/supervisor/zero-signals.integration.test.ts': 90,
@@ -25,6 +24,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   'app/supervisor/guarantees.integration.test.ts': 47,
   'app/supervisor/reap.integration.test.ts': 46,
   'app/cli/hosts.integration.test.ts': 44,
+  'app/cli/sessions.integration.test.ts': 12,
   'app/records/disk.integration.test.ts': 44,
   'app/hosts/ssh/link.integration.test.ts': 43,
   'app/supervisor/elsewhere.integration.test.ts': 42,
