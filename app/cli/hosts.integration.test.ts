@@ -26,7 +26,8 @@ test.skipIf(trouble !== null)(
     const home = join(box.folder, 'here');
     mkdirSync(home);
     const config = sshConfig({ box: [box], other: [box] });
-    const own = new CommandHome(home, { hosts: { box: { start: { opencode: { path, env: { FAKE: '{}' } } } } } });
+    const FAKE = JSON.stringify({ sessions: [{ id: 'ses_far', title: 'Far away', busy: true }] });
+    const own = new CommandHome(home, { hosts: { box: { start: { opencode: { path, env: { FAKE } } } } } });
     const env = { ...own.env, ROLLCALL_SSH_CONFIG: config };
     const rollcall = (...words: string[]): Promise<Ran> => running([process.execPath, program, ...words], env).ended;
     const json = async (...words: string[]) => JSON.parse((await rollcall(...words, '--json')).out);
@@ -52,6 +53,9 @@ test.skipIf(trouble !== null)(
     const here = await rollcall('explain', String(started.pid));
     expect(here.code).toBe(1);
     expect(here.out).not.toContain('supervised');
+    // Heard through a tunnel that opens only after the first look.
+    const aborted = await rollcall('abort', 'ses_far', '--host', 'box', '--yes');
+    expect(aborted).toMatchObject({ code: 0, out: 'Session “Far away” was interrupted.\n' });
     const stopped = await rollcall('stop', String(started.pid), '--host', 'box');
     expect(stopped).toMatchObject({ code: 0 });
     expect((await rollcall('stop', String(started.pid), '--host', 'box')).code).toBe(1);
