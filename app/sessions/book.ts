@@ -3,10 +3,19 @@
  * told what servers say and which servers are gone, keeps the ledger of it, and asks and signals nothing itself.
  */
 import { randomUUID } from 'node:crypto';
-import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
+import type { ProcessIdentity } from '../identity/identity.ts';
 import type { Session } from '../roll/schema.ts';
 import type { SessionFact } from '../servers/kind.ts';
-import { type Carrier, carrierOf, isAliveOn, isWorking, sessionKey, type Telling, type Told } from './carrier.ts';
+import {
+  type Carrier,
+  carrierKey,
+  carrierOf,
+  isAliveOn,
+  isWorking,
+  sessionKey,
+  type Telling,
+  type Told,
+} from './carrier.ts';
 import type { Causes } from './endings.ts';
 import type { Ending, Life } from './life.ts';
 import { endedRow, liveRow } from './rows.ts';
@@ -121,7 +130,7 @@ export class SessionBook {
   observe(all: View): ProcessIdentity[] {
     const view = {
       ...all,
-      tellings: all.tellings.filter(({ carrier }) => !this.#gone.has(identityKey(carrier.identity))),
+      tellings: all.tellings.filter(({ carrier }) => !this.#gone.has(carrierKey(carrier.identity))),
     };
     if (this.#view === null) this.#takeUp(view);
     this.#view = view;
@@ -142,7 +151,7 @@ export class SessionBook {
 
   /** A server or process is provably gone: every session it carried has ended. */
   gone(carrier: ProcessIdentity): void {
-    const key = identityKey(carrier);
+    const key = carrierKey(carrier);
     this.#gone.delete(key);
     this.#gone.add(key);
     const [oldest] = this.#gone;
@@ -204,7 +213,7 @@ export class SessionBook {
     const chosen = new Map<string, Told>();
     for (const [key, told] of all) {
       const was = this.#entries.get(key)?.life?.carrier.identity ?? null;
-      const best = carrierOf(told, was === null ? null : identityKey(was));
+      const best = carrierOf(told, was === null ? null : carrierKey(was));
       if (best !== null) chosen.set(key, best);
     }
     return chosen;
@@ -221,7 +230,7 @@ export class SessionBook {
   #isAlive(key: string, told: Told): boolean {
     const entry = this.#entries.get(key);
     const on = entry?.life?.carrier.identity ?? null;
-    if (on !== null && identityKey(on) === identityKey(told.carrier.identity)) return true;
+    if (on !== null && carrierKey(on) === carrierKey(told.carrier.identity)) return true;
     if (!isAliveOn(told)) return false;
     if (entry !== undefined) return true;
     const ended = this.#ended.get(key);
@@ -238,8 +247,8 @@ export class SessionBook {
       this.#entries.delete(entry.key);
       return;
     }
-    const key = identityKey(was);
-    const telling = tellings.find(({ carrier }) => identityKey(carrier.identity) === key);
+    const key = carrierKey(was);
+    const telling = tellings.find(({ carrier }) => carrierKey(carrier.identity) === key);
     // Without its carrier it is seen to when that is proved gone.
     if (telling === undefined) return;
     const { carrier, reading, why, by } = telling;
@@ -329,11 +338,11 @@ export class SessionBook {
   }
 
   #missing({ tellings }: View): ProcessIdentity[] {
-    const present = new Set(tellings.map(({ carrier }) => identityKey(carrier.identity)));
+    const present = new Set(tellings.map(({ carrier }) => carrierKey(carrier.identity)));
     const missing = new Map<string, ProcessIdentity>();
     for (const { life } of this.#entries.values()) {
       const identity = life?.carrier.identity ?? null;
-      if (identity !== null && !present.has(identityKey(identity))) missing.set(identityKey(identity), identity);
+      if (identity !== null && !present.has(carrierKey(identity))) missing.set(carrierKey(identity), identity);
     }
     return [...missing.values()];
   }
@@ -364,7 +373,7 @@ export class SessionBook {
 }
 
 function isOn({ carrier: { identity } }: Life, key: string): boolean {
-  return identity !== null && identityKey(identity) === key;
+  return identity !== null && carrierKey(identity) === key;
 }
 
 function carrierOfLife({ label, identity }: Carrier): Life['carrier'] {
@@ -373,7 +382,7 @@ function carrierOfLife({ label, identity }: Carrier): Life['carrier'] {
 
 function isNews(life: Life, carrier: Carrier, fact: SessionFact): boolean {
   const { identity } = life.carrier;
-  const moved = identity === null || identityKey(identity) !== identityKey(carrier.identity);
+  const moved = identity === null || carrierKey(identity) !== carrierKey(carrier.identity);
   return moved || life.title !== fact.title || life.directory !== fact.directory;
 }
 

@@ -50,6 +50,17 @@ export function sessionKey(hostId: string, kind: string, id: string): string {
   return createHash('sha256').update(`${hostId}\0${kind}\0${id}`).digest('hex').slice(0, 16);
 }
 
+const keys = new WeakMap<ProcessIdentity, string>();
+
+/** As `identityKey`, made once for each object: thousands of sessions share a few carriers and are compared at every word. */
+export function carrierKey(identity: ProcessIdentity): string {
+  const known = keys.get(identity);
+  if (known !== undefined) return known;
+  const key = identityKey(identity);
+  keys.set(identity, key);
+  return key;
+}
+
 /**
  * Whether a server carries a session, rather than only having its history at hand: it told of it, or the session was
  * worked on since the server runs. All servers of one home list the same stored sessions.
@@ -78,7 +89,7 @@ export function carrierOf(told: readonly Told[], was: string | null): Told | nul
   const working = told.filter(({ fact }) => fact.heardAt !== null && isWorking(fact.state));
   const heard = (working.length > 0 ? working : told).filter(({ fact }) => fact.heardAt !== null);
   if (heard.length > 0) return heard.reduce((a, b) => ((b.fact.heardAt ?? 0) > (a.fact.heardAt ?? 0) ? b : a));
-  const before = told.find(({ carrier }) => identityKey(carrier.identity) === was);
+  const before = told.find(({ carrier }) => carrierKey(carrier.identity) === was);
   if (before !== undefined) return before;
   const inFolder = told.filter(({ carrier, fact }) => fact.directory !== null && carrier.directory === fact.directory);
   return (inFolder.length > 0 ? inFolder : told).reduce((a, b) => (b.carrier.startedAt < a.carrier.startedAt ? b : a));
