@@ -29,7 +29,7 @@ const SETTLE_MS = 3000;
 const WORTH_TELLING_MS = 1000;
 const REMEMBER_GONE = 1000;
 
-const DELETED = { reason: 'deleted', text: 'it was deleted' } as const;
+const DELETED = { reason: 'deleted', text: 'it was deleted or put away' } as const;
 const ENDED_BY_TOOL = { reason: 'ended', text: 'its tool ended it' } as const;
 
 /** Where lives are written down. */

@@ -89,8 +89,10 @@ export class Probes {
         if (changed) this.#onChange();
       });
     }
-    const wanted = follow !== 'no' && kind.watch !== null && probe.health.state === 'ok';
-    if (!wanted) {
+    // One that is slow for a moment keeps its stream, which notices its own end; only a new one waits for an answer.
+    const { state } = probe.health;
+    const wanted = follow !== 'no' && kind.watch !== null;
+    if (!wanted || (state !== 'ok' && (state !== 'unresponsive' || probe.watch === null))) {
       probe.watch?.close();
       probe.watch = null;
     } else if (probe.watch === null && kind.watch !== null && (follow === 'must' || this.#streams() < STREAMS)) {

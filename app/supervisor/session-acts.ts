@@ -79,7 +79,8 @@ async function interrupt(key: string, { carrier, fact }: Told, by: string, parts
     pid: server.row.pid,
     identity: server.leader.identity,
     session: key,
-    subject: name,
+    // As every other line about a session begins.
+    subject: `${name.charAt(0).toLowerCase()}${name.slice(1)}`,
     text: failure === null ? `${name} was interrupted` : `${name} was not interrupted: ${failure}`,
   });
   if (failure !== null)

@@ -34,7 +34,7 @@ export class SessionTellings {
     return tellings;
   }
 
-  /** Nothing works in a server that is idle, so neither does a session of which it has told nothing yet. */
+  /** Nothing works in a server that is idle, so neither does a session of which it has not said yet what it does. */
   #idle(reading: SessionReading): SessionReading {
     if (reading.why !== null) return reading;
     const known = this.#idleReadings.get(reading.sessions);
@@ -47,7 +47,7 @@ export class SessionTellings {
   }
 
   #idleFact(fact: SessionFact): SessionFact {
-    if (fact.state !== 'unknown' || fact.heardAt !== null) return fact;
+    if (fact.unsaid !== true) return fact;
     const known = this.#idleFacts.get(fact);
     if (known !== undefined) return known;
     const idle: SessionFact = { ...fact, state: 'idle', detail: 'its server is idle' };
