@@ -1,10 +1,12 @@
 /** The verbs about sessions with real processes: a server that works, a hook, with the app and without it. */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { bundlePrograms, type Programs } from '../guard/bundles.testing.ts';
 import { Scene } from '../guard/scene.testing.ts';
+import { startTicks } from '../hosts/local/testing/processes.ts';
+import { claudeFile } from '../sessions/foreign/fixtures.testing.ts';
 import type { SessionsJson } from './render-sessions.ts';
 
 let folder: string;
@@ -50,6 +52,11 @@ async function sessions(...flags: string[]): Promise<string[]> {
 test('without the app: listed without a trace, refused while busy, interrupted, and ended with its hook', async () => {
   open();
   await scene.server();
+  // This very process, as Claude would write it down of itself.
+  const claude = join(scene.root, '.claude', 'sessions');
+  mkdirSync(claude, { recursive: true });
+  const told = { pid: process.pid, procStart: startTicks(process.pid), pidDomain: undefined };
+  writeFileSync(join(claude, `${process.pid}.json`), claudeFile({ ...told, name: 'In a file', status: 'idle' }));
   const files = [scene.paths.auditFile, scene.paths.sessionsFile];
   const trace = () =>
     files.map((path) => (existsSync(path) ? [statSync(path).mtimeMs, readFileSync(path, 'utf8')] : []));
@@ -57,9 +64,10 @@ test('without the app: listed without a trace, refused while busy, interrupted, 
   const { out, err, code } = await scene.cli('sessions');
   expect([code, err]).toEqual([0, '']);
   expect(out).toMatch(
-    /^State .*\nBusy +Mend the basket +opencode :\d+ .*\nIdle +Count the sheep +opencode :\d+ .*\n$/u,
+    /^State .*\nBusy +Mend the basket +opencode :\d+ .*\nIdle +Count the sheep +opencode :\d+ .*\nIdle +In a file +claude, PID \d+ .*\n$/u,
   );
   expect(trace()).toEqual(before);
+  rmSync(claude, { recursive: true });
 
   const refused = await scene.cli('end', 'ses_one', '--yes');
   expect(refused).toMatchObject({ code: 1, out: '' });

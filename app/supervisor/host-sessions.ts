@@ -81,6 +81,11 @@ export class HostSessions {
     return this.#foreign?.trouble ?? null;
   }
 
+  /** Resolves when the files have been read anew. Never rejects. */
+  async readFiles(): Promise<void> {
+    await this.#foreign?.refresh();
+  }
+
   told(key: string): Told | null {
     return this.#book.told(key);
   }

@@ -259,7 +259,12 @@ export class HostSupervisor {
   /** Waits until every server that answers has told of its sessions, or the time for that is up. */
   async #hear(): Promise<void> {
     const until = performance.now() + HEAR_MS;
-    while (this.#sight !== null && !this.#observatory.haveTold(this.#sight) && performance.now() < until) {
+    let read = false;
+    void this.#sessions.readFiles().then(() => {
+      read = true;
+    });
+    const waits = (sight: Sight): boolean => !read || !this.#observatory.haveTold(sight);
+    while (this.#sight !== null && waits(this.#sight) && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, HEAR_EVERY_MS));
     }
     if (this.#sight !== null) this.#accept(await this.#observatory.again(this.#sight));

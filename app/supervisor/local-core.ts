@@ -174,7 +174,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
           guard,
           handed: options.handed ?? [],
           keeping: lives,
-          foreign: mode === 'app' || mode === 'guard' ? foreign : null,
+          foreign: mode === 'app' || mode === 'guard' || hears ? foreign : null,
           ...(options.idleAnnouncedMs === undefined ? {} : { idleAnnouncedMs: options.idleAnnouncedMs }),
           lookEverySeconds: () => settings.config.look.intervalSeconds,
           reachable: () => true,
