@@ -10,11 +10,15 @@ import { type Paths, resolvePaths } from '../config/paths.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
+const folders: string[] = [];
+// Here and not where a folder is made: what a hook registers while it runs never comes to pass.
+afterAll(() => Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true }))));
+
 /** Call it in a `beforeAll`; the result is removed after the file's tests. @returns path of the program */
 export async function bundleCommand(): Promise<string> {
   // Below node_modules, so that what is not bundled resolves as it does from the sources.
   const folder = mkdtempSync(join(ROOT, 'node_modules', '.rollcall-command-'));
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  folders.push(folder);
   writeFileSync(join(folder, 'package.json'), '{"name":"rollcall","version":"0.0.0","type":"module"}');
   const common = {
     bundle: true,
