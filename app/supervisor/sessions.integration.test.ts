@@ -1,5 +1,5 @@
 /** What is known of sessions, what is done with them, and what becomes of a server that none uses: with real processes. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -122,7 +122,9 @@ test('an idle server is announced, kept awake by a person, announced again and s
   // A person cannot set less than a minute.
   const path = row?.supervised?.recordPath ?? '';
   const record = JSON.parse(readFileSync(path, 'utf8')) as ServerRecord;
-  writeFileSync(path, JSON.stringify({ ...record, idleMinutes: 0.02 }));
+  // Beside it and renamed: a look that met half a record would write it anew.
+  writeFileSync(join(folder, 'record'), JSON.stringify({ ...record, idleMinutes: 0.02 }));
+  renameSync(join(folder, 'record'), path);
   await world.until('it is announced', (roll) => roll.alerts.some(({ act }) => act === 'keep-awake'));
   expect(world.server(pid)?.supervised).toMatchObject({ idleMinutes: 0.02, idleStopAt: expect.any(String) });
   expect(await world.core.run({ command: 'keep-awake', server: row?.id ?? '' }, 'window')).toMatchObject({ ok: true });
