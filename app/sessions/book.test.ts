@@ -261,6 +261,55 @@ describe('the end', () => {
     expect(states(book)).toEqual(['a idle opencode :4001']);
   });
 
+  test('what has ended stays so when it is not shown any more', () => {
+    const book = newBook();
+    const by = carrier(4000);
+    const other = carrier(4001, { startedAt: NOW - 2 * HOUR });
+    const all = () => view(tells(by, [fact('person')]), tells(other, [fact('person'), fact('crashed')]));
+    book.observe(view(tells(by, [fact('person')]), tells(carrier(4002), [fact('crashed', { heardAt: 1 })])));
+    book.ended(sessionKey(hostId, 'opencode', 'person'));
+    book.gone(someRef(4002).identity);
+    for (const _ of [1, 2, 3]) {
+      book.observe(all());
+      now += 2 * HOUR;
+    }
+    expect(book.rows).toEqual([]);
+    // Nor does the next process bring it to life.
+    const next = newBook();
+    for (const _ of [1, 2]) next.observe(all());
+    expect(next.rows).toEqual([]);
+    expect(events.map(({ type }) => type)).toEqual(['started', 'started', 'ended', 'ended']);
+  });
+
+  test('a server that does not answer keeps its sessions, although others list them, and they end with it', () => {
+    const book = newBook();
+    const hung = carrier(4000);
+    const other = carrier(4001, { startedAt: NOW - 2 * HOUR, directory: '/work/4000' });
+    book.observe(view(tells(hung, [fact('a', { state: 'busy', heardAt: 9 })]), tells(other, [fact('a')])));
+    book.observe(view({ ...tells(hung, []), reading: null, why: 'it does not answer' }, tells(other, [fact('a')])));
+    expect(states(book)).toEqual(['a unknown opencode :4000']);
+    expect(book.observe(view(tells(other, [fact('a')])))).toEqual([hung.identity]);
+    book.gone(hung.identity);
+    book.observe(view(tells(other, [fact('a')])));
+    expect(states(book)).toEqual(['a ended opencode :4000']);
+    // Somebody goes on with it there.
+    book.observe(view(tells(other, [fact('a', { state: 'busy', heardAt: performance.now() + 1 })])));
+    expect(states(book)).toEqual(['a busy opencode :4001']);
+  });
+
+  test('a server whose stream was opened anew keeps its session, although another one told of it long before', () => {
+    const book = newBook();
+    const by = carrier(4000);
+    const once = tells(carrier(4001, { startedAt: NOW - 2 * HOUR }), [fact('a', { heardAt: 3 })]);
+    book.observe(view(once, tells(by, [fact('a', { state: 'busy', heardAt: 9 })])));
+    for (const _ of [1, 2]) {
+      book.observe(view(once, tells(by, [fact('a', { state: 'unknown' })])));
+      expect(states(book)).toEqual(['a unknown opencode :4000']);
+    }
+    book.observe(view(once, tells(by, [fact('a', { heardAt: 12 })])));
+    expect(states(book)).toEqual(['a idle opencode :4000']);
+  });
+
   test('a look that began before its server was gone does not bring it to life again', () => {
     const book = newBook();
     const before = view(tells(carrier(4000), [fact('a', { state: 'busy', heardAt: 1 })]));
@@ -269,6 +318,28 @@ describe('the end', () => {
     book.observe(before);
     expect(states(book)).toEqual(['a ended opencode :4000']);
     expect(ledger.open().size).toBe(0);
+  });
+
+  test('a process that was started for a session brings it to life, although the end of the one before was seen late', () => {
+    const book = newBook();
+    const started = (pid: number, startedAt: number) =>
+      tells(carrier(pid, { startedAt }), [fact('a', { state: 'unknown', updatedAt: Math.floor(startedAt) })]);
+    book.observe(view(started(4000, NOW - HOUR)));
+    now += 10_000;
+    book.gone(someRef(4000).identity);
+    book.observe(view(started(4001, NOW + 5000.5)));
+    expect(states(book)).toEqual(['a unknown opencode :4001']);
+  });
+
+  test('what is proved to be carried only later has a life from then on, and ends', () => {
+    const book = newBook();
+    book.observe(view(tells(carrier(4000, { proved: false }), [fact('a', { heardAt: 1 })])));
+    expect(ledger.open().size).toBe(0);
+    book.observe(view(tells(carrier(4000), [fact('a', { heardAt: 2 })])));
+    expect([...ledger.open().values()].map(({ id }) => id)).toEqual(['a']);
+    book.gone(someRef(4000).identity);
+    expect(events.map(({ type }) => type)).toEqual(['started', 'ended']);
+    expect(ledger.recentlyEnded()).toHaveLength(1);
   });
 
   test('what was never proved to be carried has no life: nothing ends, it is only not there any more', () => {
@@ -300,6 +371,33 @@ describe('the next process', () => {
     const last = newBook();
     last.observe(view());
     expect(states(last)).toContain('b ended opencode :4001');
+  });
+
+  test('shows the latest of very many that have ended, and the last one first', () => {
+    const book = newBook();
+    const pids = [4000, 4001, 4002];
+    book.observe(
+      view(
+        ...pids.map((pid) =>
+          tells(
+            carrier(pid),
+            Array.from({ length: 100 }, (_, n) => fact(`s${pid}-${n}`)),
+          ),
+        ),
+      ),
+    );
+    for (const pid of pids) {
+      now += 1000;
+      book.gone(someRef(pid).identity);
+    }
+    const next = newBook();
+    next.observe(view());
+    for (const one of [book, next]) {
+      expect(one.rows.map(({ carrier: on }) => on)).toEqual([
+        ...Array<string>(100).fill('opencode :4002'),
+        ...Array<string>(100).fill('opencode :4001'),
+      ]);
+    }
   });
 
   test('leaves alone what is alive on another machine', () => {

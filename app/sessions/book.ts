@@ -15,16 +15,16 @@ import {
   sessionKey,
   type Telling,
   type Told,
+  type Was,
 } from './carrier.ts';
 import type { Causes } from './endings.ts';
 import type { Ending, Life } from './life.ts';
+import { type Last, OverSessions } from './over.ts';
 import { endedRow, liveRow } from './rows.ts';
 
 /** An ended session is shown for this long, in milliseconds, and no more of them than this. */
 const SHOW_ENDED_MS = 3600 * 1000;
 const SHOW_ENDED = 200;
-/** What was interrupted still moves a little: only activity this much later is a new life, in milliseconds. */
-const SETTLE_MS = 3000;
 /** Work that took less is no event of the timeline, in milliseconds. */
 const WORTH_TELLING_MS = 1000;
 const REMEMBER_GONE = 1000;
@@ -59,6 +59,8 @@ interface Entry {
   life: Life | null;
   carrier: Carrier | null;
   fact: SessionFact;
+  /** When its carrier last told of it, also over an earlier stream; on the monotonic clock. */
+  heardAt: number | null;
   row: Session;
   /** Milliseconds since the epoch; null where its beginning was not seen. */
   since: number | null;
@@ -66,7 +68,6 @@ interface Entry {
 
 interface EndedEntry {
   readonly row: Session;
-  readonly ending: Ending;
   readonly at: number;
 }
 
@@ -86,7 +87,9 @@ export class SessionBook {
   readonly #parts: BookParts;
   readonly #now: () => number;
   readonly #entries = new Map<string, Entry>();
+  /** Those that are still shown. */
   readonly #ended = new Map<string, EndedEntry>();
+  readonly #over = new OverSessions();
   /** Keys of facts: what did not change is not hashed again. */
   readonly #keys = new WeakMap<SessionFact, string>();
   /** Carriers that are gone: a look that began before may still show them. */
@@ -188,12 +191,15 @@ export class SessionBook {
         life,
         carrier: null,
         fact,
+        heardAt: null,
         row: liveRow({ key, host, life, fact, carrier: null, since: null, parent: null }),
         since: null,
       });
     }
-    for (const { life, ending } of ledger?.recentlyEnded() ?? []) {
-      if (life.carrier.identity?.hostId === hostId && !this.#entries.has(life.key)) this.#keepEnded(life, ending, null);
+    // The oldest first, so that the latest are kept.
+    for (const { life, ending } of [...(ledger?.recentlyEnded() ?? [])].reverse()) {
+      if (life.carrier.identity?.hostId !== hostId || this.#entries.has(life.key)) continue;
+      this.#keepEnded(life, ending, null, null);
     }
   }
 
@@ -212,11 +218,17 @@ export class SessionBook {
     }
     const chosen = new Map<string, Told>();
     for (const [key, told] of all) {
-      const was = this.#entries.get(key)?.life?.carrier.identity ?? null;
-      const best = carrierOf(told, was === null ? null : carrierKey(was));
+      const best = carrierOf(told, this.#was(key));
       if (best !== null) chosen.set(key, best);
     }
     return chosen;
+  }
+
+  #was(key: string): Was | null {
+    const entry = this.#entries.get(key);
+    const identity = entry?.life?.carrier.identity ?? null;
+    if (entry === undefined || identity === null) return null;
+    return { carrier: carrierKey(identity), heardAt: entry.heardAt };
   }
 
   #keyOf(hostId: string, { kind }: Carrier, fact: SessionFact): string {
@@ -232,11 +244,7 @@ export class SessionBook {
     const on = entry?.life?.carrier.identity ?? null;
     if (on !== null && carrierKey(on) === carrierKey(told.carrier.identity)) return true;
     if (!isAliveOn(told)) return false;
-    if (entry !== undefined) return true;
-    const ended = this.#ended.get(key);
-    if (ended === undefined || (ended.ending.reason !== 'ended' && ended.ending.reason !== 'deleted')) return true;
-    // Ended by a person: the next prompt begins a new life, the last breath of the old one does not.
-    return (told.fact.updatedAt ?? 0) > ended.at + SETTLE_MS;
+    return entry !== undefined || !this.#over.isRest(key, told);
   }
 
   /** A live session of which no carrier tells now. */
@@ -265,20 +273,29 @@ export class SessionBook {
   #hear(key: string, { carrier, fact }: Told, begun: Life[], carried: Life[]): void {
     const known = this.#entries.get(key);
     if (known !== undefined) {
+      // It was told of before its carrier could be proved to be the one.
+      const isProved = known.life === null && carrier.proved;
+      if (isProved) known.life = this.#newLife(key, carrier, fact);
       this.#tell(known, carrier, fact);
       const { life } = known;
-      if (life !== null && isNews(life, carrier, fact)) {
+      if (isProved && life !== null) this.#begin(life, begun);
+      else if (life !== null && isNews(life, carrier, fact)) {
         known.life = { ...life, title: fact.title, directory: fact.directory, carrier: carrierOfLife(carrier) };
         carried.push(known.life);
       }
       return;
     }
     this.#ended.delete(key);
+    this.#over.forget(key);
     const life: Life | null = carrier.proved ? this.#newLife(key, carrier, fact) : null;
     const since = fact.state === 'idle' ? fact.updatedAt : fact.heardAt === null ? null : this.#now();
-    const entry: Entry = { key, life, carrier, fact, row: this.#row({ key, life, carrier, fact, since }), since };
-    this.#entries.set(key, entry);
-    if (life === null) return;
+    const { heardAt } = fact;
+    const row = this.#row({ key, life, carrier, fact, heardAt, since });
+    this.#entries.set(key, { key, life, carrier, fact, heardAt, row, since });
+    if (life !== null) this.#begin(life, begun);
+  }
+
+  #begin(life: Life, begun: Life[]): void {
     begun.push(life);
     this.#events.push({ type: 'started', life });
   }
@@ -304,6 +321,8 @@ export class SessionBook {
     const first = entry.carrier === null;
     if (before !== fact.state) entry.since = first && fact.state === 'idle' ? fact.updatedAt : this.#now();
     else if (first && fact.state === 'idle') entry.since = fact.updatedAt;
+    const moved = entry.carrier !== null && carrierKey(entry.carrier.identity) !== carrierKey(carrier.identity);
+    entry.heardAt = moved ? fact.heardAt : (fact.heardAt ?? entry.heardAt);
     entry.carrier = carrier;
     entry.fact = fact;
     entry.row = this.#row(entry, entry.row);
@@ -324,15 +343,16 @@ export class SessionBook {
     for (const { entry, ending } of ends) {
       this.#entries.delete(entry.key);
       if (entry.life === null) continue;
-      this.#keepEnded(entry.life, ending, entry.row);
+      this.#keepEnded(entry.life, ending, entry.row, { ...entry.fact, heardAt: entry.heardAt });
       this.#events.push({ type: 'ended', life: entry.life, ending });
     }
   }
 
-  #keepEnded(life: Life, ending: Ending, last: Session | null): void {
+  #keepEnded(life: Life, ending: Ending, last: Session | null, fact: Last | null): void {
+    this.#over.note(life.key, ending, fact);
     const at = Date.parse(ending.at);
     this.#ended.delete(life.key);
-    this.#ended.set(life.key, { row: endedRow({ ...life, host: this.#parts.host }, ending, last), ending, at });
+    this.#ended.set(life.key, { row: endedRow({ ...life, host: this.#parts.host }, ending, last), at });
     const [oldest] = this.#ended.keys();
     if (this.#ended.size > SHOW_ENDED && oldest !== undefined) this.#ended.delete(oldest);
   }

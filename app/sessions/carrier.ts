@@ -77,14 +77,31 @@ export function isWorking(state: string): boolean {
   return (WORKING as ReadonlySet<string>).has(state);
 }
 
+/** Where a session was until now. */
+export interface Was {
+  /** Key of the identity. */
+  readonly carrier: string;
+  /** When that one last told of it, on the monotonic clock; null when it did not since this process runs. */
+  readonly heardAt: number | null;
+}
+
 /**
  * Which of the servers that tell of a session carries it: the one that runs it; else the one that last told of it; else the
- * one it was on; else one that was started in its folder; else the oldest, which has had it for longest.
+ * one it was on; else one that was started in its folder; else the oldest, which has had it for longest. One that only lists
+ * it never takes it from the one it was on, which may just not answer, or follow a new stream.
  *
- * @param was key of the identity it was on; null for none
- * @returns null when there is none
+ * @param was where it was; null for nowhere, or on one that is gone
+ * @returns null when it stays on one that does not tell of it now, or when nobody tells of it
  */
-export function carrierOf(told: readonly Told[], was: string | null): Told | null {
+export function carrierOf(told: readonly Told[], was: Was | null): Told | null {
+  const best = bestOf(told, was?.carrier ?? null);
+  if (best === null || was === null || carrierKey(best.carrier.identity) === was.carrier) return best;
+  const { heardAt, state } = best.fact;
+  if (heardAt !== null && (isWorking(state) || heardAt > (was.heardAt ?? Number.NEGATIVE_INFINITY))) return best;
+  return told.find(({ carrier }) => carrierKey(carrier.identity) === was.carrier) ?? null;
+}
+
+function bestOf(told: readonly Told[], was: string | null): Told | null {
   if (told.length <= 1) return told[0] ?? null;
   const working = told.filter(({ fact }) => fact.heardAt !== null && isWorking(fact.state));
   const heard = (working.length > 0 ? working : told).filter(({ fact }) => fact.heardAt !== null);
