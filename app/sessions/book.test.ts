@@ -353,6 +353,33 @@ describe('the end', () => {
   });
 });
 
+test('what is only stored is looked at once, however often it is told: every server of a home lists it', () => {
+  const read: string[] = [];
+  const stored = new Proxy(fact('stored', { updatedAt: NOW - 2 * HOUR }), {
+    get(of, name) {
+      read.push(String(name));
+      return Reflect.get(of, name);
+    },
+  });
+  const by = tells(carrier(4000), [fact('alive')]);
+  const listed = {
+    ...by,
+    reading: {
+      ...by.reading,
+      sessions: new Map([
+        ['a', fact('alive')],
+        ['b', stored],
+      ]),
+    },
+  } as Telling;
+  const book = newBook();
+  book.observe(view(listed));
+  expect(read).toEqual(['heardAt', 'updatedAt']);
+  book.observe(view(listed));
+  expect(read).toHaveLength(2);
+  expect(states(book)).toEqual(['alive idle opencode :4000']);
+});
+
 describe('the next process', () => {
   test('takes up what was alive: it is unknown until its server tells, and ended when that is gone', () => {
     newBook().observe(view(tells(carrier(4000), [fact('a')]), tells(carrier(4001), [fact('b')])));

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ProcessIdentity } from '../identity/identity.ts';
 import type { Session } from '../roll/schema.ts';
-import type { SessionFact } from '../servers/kind.ts';
+import type { SessionFact, SessionReading } from '../servers/kind.ts';
 import {
   type Carrier,
   carrierKey,
@@ -92,6 +92,11 @@ export class SessionBook {
   readonly #over = new OverSessions();
   /** Keys of facts: what did not change is not hashed again. */
   readonly #keys = new WeakMap<SessionFact, string>();
+  /** Of readings: what they tell of that was worked on since their server runs. */
+  readonly #alive = new WeakMap<
+    SessionReading['sessions'],
+    { readonly startedAt: number; readonly facts: ReadonlySet<SessionFact> }
+  >();
   /** Carriers that are gone: a look that began before may still show them. */
   readonly #gone = new Set<string>();
   #events: SessionEvent[] = [];
@@ -206,10 +211,12 @@ export class SessionBook {
   /** What is alive, by key, each with the carrier it is on. */
   #gather({ hostId, tellings }: View): Map<string, Told> {
     const all = new Map<string, Told[]>();
-    for (const { carrier, reading } of tellings) {
-      for (const fact of reading?.sessions.values() ?? []) {
-        const key = this.#keyOf(hostId, carrier, fact);
+    const carried = this.#carried();
+    for (const telling of tellings) {
+      const { carrier } = telling;
+      for (const fact of this.#maybeAlive(telling, carried.get(carrierKey(carrier.identity)))) {
         const each = { carrier, fact };
+        const key = this.#keyOf(hostId, carrier, fact);
         if (!this.#isAlive(key, each)) continue;
         const others = all.get(key);
         if (others === undefined) all.set(key, [each]);
@@ -222,6 +229,42 @@ export class SessionBook {
       if (best !== null) chosen.set(key, best);
     }
     return chosen;
+  }
+
+  /**
+   * What may be alive of all that a carrier tells. Every server of a home tells of all that is stored there, again and
+   * again, so what is only stored must cost nothing.
+   *
+   * @param own ids of what is alive on it
+   */
+  *#maybeAlive({ carrier, reading }: Telling, own: ReadonlySet<string> | undefined): Iterable<SessionFact> {
+    if (reading === null) return;
+    const { sessions } = reading;
+    const { startedAt } = carrier;
+    let known = this.#alive.get(sessions);
+    if (known === undefined || known.startedAt !== startedAt) {
+      known = { startedAt, facts: new Set([...sessions.values()].filter((fact) => isAliveOn({ carrier, fact }))) };
+      this.#alive.set(sessions, known);
+    }
+    yield* known.facts;
+    for (const id of own ?? []) {
+      const fact = sessions.get(id);
+      if (fact !== undefined && !known.facts.has(fact)) yield fact;
+    }
+  }
+
+  /** Ids of what is alive, by the identity that it is on. */
+  #carried(): Map<string, Set<string>> {
+    const carried = new Map<string, Set<string>>();
+    for (const { life } of this.#entries.values()) {
+      const identity = life?.carrier.identity ?? null;
+      if (life === null || identity === null) continue;
+      const key = carrierKey(identity);
+      const ids = carried.get(key);
+      if (ids === undefined) carried.set(key, new Set([life.id]));
+      else ids.add(life.id);
+    }
+    return carried;
   }
 
   #was(key: string): Was | null {
