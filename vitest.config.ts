@@ -84,7 +84,11 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     sequence: { sequencer: Balanced },
     projects: [
-      { extends: true, test: { name: 'unit', include: tests('.test'), exclude: tests('.integration.test') } },
+      // They keep nothing in their modules, and to load those anew for every file takes three quarters of the time.
+      {
+        extends: true,
+        test: { name: 'unit', include: tests('.test'), exclude: tests('.integration.test'), isolate: false },
+      },
       {
         extends: true,
         test: {
