@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createBusyState } from './busy-state.ts';
 import { type EventStream, followEvents } from './event-stream.ts';
 import { type Fixture, fixture, until } from './hostile.testing.ts';
+import type { Endpoint } from './kind.ts';
 import { createSseParser } from './sse.ts';
 
 const open: { close(): unknown }[] = [];
@@ -25,7 +26,10 @@ interface Stream extends Fixture {
   cut(): void;
 }
 
-async function stream(onOpen?: (res: ServerResponse, nth: number) => boolean): Promise<Stream> {
+async function stream(
+  onOpen?: (res: ServerResponse, nth: number) => boolean,
+  credentials: Endpoint['credentials'] = null,
+): Promise<Stream> {
   const responses: ServerResponse[] = [];
   const server = await fixture((_, res) => {
     responses.push(res);
@@ -34,7 +38,7 @@ async function stream(onOpen?: (res: ServerResponse, nth: number) => boolean): P
     res.write(event('server.connected', {}));
   });
   let changes = 0;
-  const watch = followEvents(server.endpoint, '/global/event', () => (changes += 1), FAST);
+  const watch = followEvents({ ...server.endpoint, credentials }, '/global/event', () => (changes += 1), FAST);
   open.push(server, watch);
   return {
     ...server,
@@ -44,6 +48,24 @@ async function stream(onOpen?: (res: ServerResponse, nth: number) => boolean): P
     cut: () => responses.at(-1)?.destroy(),
   };
 }
+
+describe('a password', () => {
+  test('goes to the listener that was proved, and not again to whoever listens there after the stream broke', async () => {
+    let opened = 0;
+    const count = (): boolean => {
+      opened += 1;
+      return true;
+    };
+    const s = await stream(count, { username: 'opencode', password: 'secret' });
+    await until('open', () => s.watch.reading().busy === false);
+    expect(s.watch.brokeAt()).toBeNull();
+    s.cut();
+    await until('broken', () => s.watch.brokeAt() !== null);
+    await new Promise((resolve) => setTimeout(resolve, 10 * FAST.retryMs));
+    expect(opened).toBe(1);
+    expect(s.watch.reading()).toMatchObject({ busy: 'unknown' });
+  });
+});
 
 describe('busy by its event stream', () => {
   test('unknown until open, then busy and idle by the sessions’ own words', async () => {

@@ -35,7 +35,7 @@ export interface StreamListener {
 }
 
 /** A followed event stream, as far as busyness goes. */
-export type EventStream = Pick<ServerWatch, 'reading' | 'lastSign' | 'close'>;
+export type EventStream = Pick<ServerWatch, 'reading' | 'lastSign' | 'brokeAt' | 'close'>;
 
 type Phase =
   | { readonly phase: 'opening' }
@@ -49,8 +49,9 @@ function seconds(fromMs: number, now: number): string {
 
 /**
  * Follows a server's global event stream and tells whether a session is busy. Passive: `/global/event` creates nothing
- * in the server. Reconnects with a growing wait until it is closed; its timers keep no process alive. Every time here is
- * on the monotonic clock: a step of the wall clock or a suspended machine is neither silence nor a sign.
+ * in the server. Reconnects with a growing wait until it is closed, but never with a password; its timers keep no process
+ * alive. Every time here is on the monotonic clock: a step of the wall clock or a suspended machine is neither silence
+ * nor a sign.
  *
  * @param onChange fires when the reading changes: busy, not busy, unknown, or other sessions
  * @param listener is told of the same stream, before `onChange`
@@ -71,6 +72,7 @@ export function followEvents(
   let fading: NodeJS.Timeout | undefined;
   let soon = false;
   let closed = false;
+  let brokeAt: number | null = null;
   let told = '';
 
   const doubtful = (now: number): readonly string[] =>
@@ -114,7 +116,8 @@ export function followEvents(
     phase = { phase: 'down', why };
     listener?.broke(why);
     clearTimeout(retry);
-    retry = setTimeout(connect, waitMs).unref();
+    if (endpoint.credentials === null) retry = setTimeout(connect, waitMs).unref();
+    else brokeAt = performance.now();
     waitMs = Math.min(waitMs * 2, timing.retryMaxMs);
     tell();
   };
@@ -212,6 +215,7 @@ export function followEvents(
       };
     },
     lastSign: () => (phase.phase === 'open' ? (phase.signAt ?? phase.openedAt) : null),
+    brokeAt: () => brokeAt,
     close() {
       closed = true;
       clearTimeout(retry);

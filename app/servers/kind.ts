@@ -141,6 +141,11 @@ export interface ServerWatch {
    * instance for them exists already and what its sessions do may be asked.
    */
   worksIn(folders: readonly string[]): void;
+  /**
+   * When it broke for good, on the monotonic clock in milliseconds: with a password it does not connect again by itself,
+   * since whoever listens there by then is not proved. Null as long as it goes on.
+   */
+  brokeAt(): number | null;
   close(): void;
 }
 

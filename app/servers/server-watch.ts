@@ -198,6 +198,7 @@ export function watchServer(
   return {
     reading: () => stream.reading(),
     lastSign: () => stream.lastSign(),
+    brokeAt: () => stream.brokeAt(),
     sessions: () => state.reading(),
     worksIn(places) {
       const now = performance.now();

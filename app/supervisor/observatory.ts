@@ -115,6 +115,7 @@ export class Observatory {
         return kind === null || endpoint === null ? [] : [{ key, kind, endpoint, follow: this.#follow(server) }];
       }),
       now,
+      lookedAt,
     );
     for (const server of servers) {
       const folders = workedIn(server, look, this.#probes.sessions(server.leader.identity));

@@ -15,6 +15,11 @@ export const HEALTH_DEADLINE_MS = 2000;
 /** Streams followed at once for servers whose standing does not hang on them. */
 const STREAMS = 256;
 
+/** A password goes only to a listener that a look of this age, in milliseconds, has proved. */
+const PROVED_MS = 3000;
+/** A look takes no longer, in milliseconds: what came this much later began later. */
+const LOOK_MS = 1000;
+
 interface Probe {
   health: Health;
   askedAt: number;
@@ -48,19 +53,23 @@ export class Probes {
     this.#onSessions = onSessions;
   }
 
-  /** Drops what is gone, asks what is due, follows what is to be followed. Does not wait. */
-  update(servers: readonly Probed[], now: number): void {
+  /**
+   * Drops what is gone, asks what is due, follows what is to be followed. Does not wait.
+   *
+   * @param now milliseconds on the monotonic clock
+   * @param lookedAt when the look came that has proved these servers, on the same clock
+   */
+  update(servers: readonly Probed[], now: number, lookedAt: number): void {
     const present = new Set(servers.map(({ key }) => key));
     for (const [key, probe] of this.#probes) {
       if (present.has(key)) continue;
       probe.watch?.close();
       this.#probes.delete(key);
     }
-    for (const server of servers) this.#updateOne(server, now);
+    for (const server of servers) this.#updateOne(server, now, lookedAt);
   }
 
-  /** @param now milliseconds on the monotonic clock */
-  #updateOne({ key, kind, endpoint, follow }: Probed, now: number): void {
+  #updateOne({ key, kind, endpoint, follow }: Probed, now: number, lookedAt: number): void {
     // With a password it is asked anew.
     const place = `${endpoint.address} ${endpoint.port} ${endpoint.credentials === null ? 'open' : 'locked'}`;
     let probe = this.#probes.get(key);
@@ -77,7 +86,8 @@ export class Probes {
       this.#probes.set(key, probe);
     }
     const every = probe.health.state === 'ok' || probe.health.state === 'locked' ? HEALTH_EVERY_MS : HEALTH_RETRY_MS;
-    if (probe.asking === null && now - probe.askedAt >= every) {
+    const mayAsk = endpoint.credentials === null || now - lookedAt <= PROVED_MS;
+    if (mayAsk && probe.asking === null && now - probe.askedAt >= every) {
       probe.askedAt = now;
       const asked = probe;
       asked.asking = kind.health(endpoint, HEALTH_DEADLINE_MS).then((health) => {
@@ -85,9 +95,16 @@ export class Probes {
         asked.health = health;
         asked.asking = null;
         // Opened with the news, so that no judgement sees a healthy server without its stream.
-        if (this.#probes.get(key) === asked) this.#updateOne({ key, kind, endpoint, follow }, performance.now());
+        if (this.#probes.get(key) === asked)
+          this.#updateOne({ key, kind, endpoint, follow }, performance.now(), lookedAt);
         if (changed) this.#onChange();
       });
+    }
+    const brokeAt = probe.watch?.brokeAt() ?? null;
+    // The look began after that: it saw who listens there now.
+    if (brokeAt !== null && mayAsk && lookedAt - brokeAt > LOOK_MS) {
+      probe.watch?.close();
+      probe.watch = null;
     }
     // One that is slow for a moment keeps its stream, which notices its own end; only a new one waits for an answer.
     const { state } = probe.health;
@@ -95,7 +112,12 @@ export class Probes {
     if (!wanted || (state !== 'ok' && (state !== 'unresponsive' || probe.watch === null))) {
       probe.watch?.close();
       probe.watch = null;
-    } else if (probe.watch === null && kind.watch !== null && (follow === 'must' || this.#streams() < STREAMS)) {
+    } else if (
+      mayAsk &&
+      probe.watch === null &&
+      kind.watch !== null &&
+      (follow === 'must' || this.#streams() < STREAMS)
+    ) {
       const watched = probe;
       probe.watch = kind.watch(endpoint, () => this.#onWatch(watched));
     }
