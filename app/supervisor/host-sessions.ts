@@ -48,6 +48,7 @@ export class HostSessions {
   #byRow: ReadonlyMap<string, Telling> = new Map();
   /** Carriers that are being asked after: their key, so that each is asked once at a time. */
   readonly #asked = new Set<string>();
+  #closed = false;
 
   /** @param onForeign what files tell has changed */
   constructor(parts: HostSessionsParts, onForeign: () => void) {
@@ -107,6 +108,8 @@ export class HostSessions {
     this.#byRow = new Map(tellings.flatMap((each) => (each.carrier.row === null ? [] : [[each.carrier.row, each]])));
     const missing = this.#book.observe({ hostId, bootId, tellings });
     const gone = await Promise.all(missing.map((identity) => this.#isGone(identity)));
+    // Whoever comes next has the ledger by now, and asks for itself.
+    if (this.#closed) return false;
     let changed = false;
     for (const [index, identity] of missing.entries()) {
       if (gone[index] !== true) continue;
@@ -182,7 +185,9 @@ export class HostSessions {
     return shown;
   }
 
+  /** Nothing ends any more. */
   close(): void {
+    this.#closed = true;
     this.#foreign?.close();
   }
 
