@@ -40,8 +40,14 @@ export class ServerCredentials {
     const protection = kind?.protection ?? null;
     if (protection === null) return;
     const { password, username, defaultUsername } = protection;
-    // Without an answer it stays locked, which its row says.
-    const values = await this.#host.secrets(refOf(leader), [password, username]).catch(() => null);
+    let values: Awaited<ReturnType<Host['secrets']>>;
+    try {
+      values = await this.#host.secrets(refOf(leader), [password, username]);
+    } catch {
+      // Until it can be read the server stays locked, which its row says. A later look asks again.
+      this.#known.delete(key);
+      return;
+    }
     const secret = values?.[password] ?? '';
     if (secret === '' || identityKey(leader.identity) !== key || !this.#known.has(key)) return;
     this.#known.set(key, { username: values?.[username] ?? defaultUsername, password: secret });
