@@ -4,6 +4,7 @@ import { someRef } from '../records/fixtures.testing.ts';
 import type { Life } from '../sessions/life.ts';
 import { HostSessions } from './host-sessions.ts';
 import type { Sight } from './observatory.ts';
+import type { JudgedServer } from './roster.ts';
 
 const { identity } = someRef(4000);
 const { hostId, bootId } = identity;
@@ -20,32 +21,47 @@ const life: Life = {
   openedAt: '2026-05-01T12:00:00.000Z',
 };
 
+function scene(ended: string[]): HostSessions {
+  return new HostSessions(
+    {
+      host: { name: 'local', verify: async () => ({ verdict: 'gone' }) } as unknown as Host,
+      audit: { trouble: null, recent: [], write: () => undefined, note: ({ event }) => ended.push(`note ${event}`) },
+      self: 'app',
+      mode: 'app',
+      keeping: {
+        open: () => new Map([[life.key, life]]),
+        begin: () => undefined,
+        carry: () => undefined,
+        end: (endings) => void ended.push(...endings.map((each) => `end ${each.life.id}, ${each.ending.reason}`)),
+        recentlyEnded: () => [],
+      },
+      foreign: null,
+    },
+    () => undefined,
+  );
+}
+
+const sight = { look: { observer: { hostId, bootId } } as Look, servers: [] } as unknown as Sight;
+
 test('a carrier that turns out to be gone after the close ends nothing: the next writer has the ledger', async () => {
   const ended: string[] = [];
-  const scene = () =>
-    new HostSessions(
-      {
-        host: { name: 'local', verify: async () => ({ verdict: 'gone' }) } as unknown as Host,
-        audit: { trouble: null, recent: [], write: () => undefined, note: ({ event }) => ended.push(`note ${event}`) },
-        self: 'app',
-        mode: 'app',
-        keeping: {
-          open: () => new Map([[life.key, life]]),
-          begin: () => undefined,
-          carry: () => undefined,
-          end: (endings) => void ended.push(...endings.map((each) => `end ${each.life.id}`)),
-          recentlyEnded: () => [],
-        },
-        foreign: null,
-      },
-      () => undefined,
-    );
-  const sight = { look: { observer: { hostId, bootId } } as Look, servers: [] } as unknown as Sight;
-  const closed = scene();
+  const closed = scene(ended);
   const observing = closed.observe(sight, []);
   closed.close();
   expect(await observing).toBe(false);
   expect(ended).toEqual([]);
-  expect(await scene().observe(sight, [])).toBe(true);
-  expect(ended).toEqual(['end ses_1', 'note session-ended']);
+  expect(await scene(ended).observe(sight, [])).toBe(true);
+  expect(ended).toEqual(['end ses_1, server-gone', 'note session-ended']);
+});
+
+test('a second ending that is refused takes nothing from what the first one said', () => {
+  const ended: string[] = [];
+  const sessions = scene(ended);
+  void sessions.observe(sight, []);
+  const server = { leader: { identity }, surplus: [] } as unknown as JudgedServer;
+  sessions.ending(server, { reason: 'server-stopped', text: 'its server was stopped' });
+  sessions.ending(server, { reason: 'server-stopped', text: 'its server was reaped' });
+  sessions.ended(server, false);
+  sessions.exited(identity, { code: null, signal: 'SIGTERM' });
+  expect(ended[0]).toBe('end ses_1, server-stopped');
 });

@@ -48,6 +48,8 @@ export class HostSessions {
   #byRow: ReadonlyMap<string, Telling> = new Map();
   /** Carriers that are being asked after: their key, so that each is asked once at a time. */
   readonly #asked = new Set<string>();
+  /** Endings under way, by the key of the leader: a second one may be refused while the first goes on. */
+  readonly #endings = new Map<string, number>();
   #closed = false;
 
   /** @param onForeign what files tell has changed */
@@ -143,14 +145,22 @@ export class HostSessions {
 
   /** Somebody is about to end a server. What ends its sessions is said before anything is signalled. */
   ending(server: JudgedServer, cause: Cause): void {
-    for (const { leader } of [server, ...server.surplus]) this.#causes.note(leader.identity, cause);
+    for (const { leader } of [server, ...server.surplus]) {
+      const key = identityKey(leader.identity);
+      this.#endings.set(key, (this.#endings.get(key) ?? 0) + 1);
+      this.#causes.note(leader.identity, cause);
+    }
   }
 
   /** It is over: the server is gone and so are its sessions, or the ending did not come about. */
   ended(server: JudgedServer, gone: boolean): void {
     for (const { leader } of [server, ...server.surplus]) {
+      const key = identityKey(leader.identity);
+      const others = (this.#endings.get(key) ?? 1) - 1;
+      if (others > 0) this.#endings.set(key, others);
+      else this.#endings.delete(key);
       if (gone) this.#book.gone(leader.identity);
-      else this.#causes.withdraw(leader.identity);
+      else if (others === 0) this.#causes.withdraw(leader.identity);
     }
   }
 
