@@ -34,6 +34,7 @@ function host(name: string, answers: Answers): HostSupervisor {
     records: [],
     tasks: [],
     faults: [],
+    sessions: [],
     takenAt: null,
   };
   return { part, startable: [], ...answers } as unknown as HostSupervisor;
@@ -43,11 +44,17 @@ function fleet(...others: readonly HostSupervisor[]): Fleet {
   return new Fleet({
     local: () => host('local', QUICK),
     remote: () => ({ ...NO_REMOTE_HOSTS, supervisors: () => others, parts: () => others.map(({ part }) => part) }),
-    settings: { config: { reap: {}, leak: {}, quit: {} }, problem: null } as unknown as SettingsSource,
+    settings: {
+      config: { reap: {}, leak: {}, quit: {}, hooks: { sessionEnd: [] } },
+      problem: null,
+    } as unknown as SettingsSource,
     audit: { recent: [], trouble: null } as never,
     paths: {} as never,
     lock: null,
     guard: null,
+    keeping: null,
+    sessionAlerts: () => [],
+    hooksMs: 0,
   });
 }
 

@@ -30,6 +30,7 @@ const part: HostPart = {
     fakeServer(4712, 'leaked', { host: 'box' }),
   ],
   leftovers: [fakeLeftover(4713, { host: 'box' })],
+  sessions: [],
   ended: [],
   records: [],
   tasks: [],

@@ -143,6 +143,8 @@ export function setting(connect: HostSettings['connect'], alias?: string): HostS
 export function machineParts(settings: SettingsSource, notes: AuditInput[] = []): MachineParts {
   return {
     mode: 'app',
+    hears: false,
+    keeping: null,
     settings,
     audit: { trouble: null, recent: [], write: (line) => void notes.push(line), note: (line) => void notes.push(line) },
     writer: async () => refOf(process(2, 1)),
