@@ -64,7 +64,7 @@ async function alive(count = 2): Promise<void> {
   let seen = '';
   for (const until = performance.now() + 15_000; performance.now() < until; ) {
     const { sessions, servers, alerts } = await scene.roll();
-    if (sessions.filter(({ state }) => state === 'idle').length === count) return;
+    if (sessions.filter(({ state }) => state !== 'ended').length === count) return;
     seen = JSON.stringify({
       sessions,
       servers: servers.map(({ sessions: told, health }) => ({ told, health })),
@@ -72,7 +72,7 @@ async function alive(count = 2): Promise<void> {
     });
     await new Promise((done) => setTimeout(done, 200));
   }
-  throw new Error(`not ${count} idle sessions: ${seen}`);
+  throw new Error(`not ${count} sessions that live: ${seen}`);
 }
 
 async function everybodyIsGone(): Promise<void> {

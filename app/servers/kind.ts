@@ -100,8 +100,6 @@ export interface SessionFact {
   readonly updatedAt: number | null;
   /** When an event of this very server last told of it, on our monotonic clock in milliseconds; null for never. */
   readonly heardAt: number | null;
-  /** Its stream is open and has not said yet what it does: unknown for want of a word, not for a strange one. */
-  readonly unsaid?: boolean;
   /** Folder whose instance in the server told of it, where acts on it go; it may be another than its own. */
   readonly instance?: string | null;
 }

@@ -91,10 +91,6 @@ export function stateOf(entry: Entry, broken: string | null): Pick<SessionFact, 
   return failed === null ? { state: 'idle', detail: null } : { state: 'error', detail: failed };
 }
 
-function isUnsaid({ status, worksAt, failed, asked }: Entry, broken: string | null): boolean {
-  return broken === null && status === null && worksAt === null && failed === null && asked.size === 0;
-}
-
 export function factOf(entry: Entry, broken: string | null): SessionFact {
   const { id, title, directory, parent, createdAt, updatedAt, heardAt, instance } = entry;
   return {
@@ -107,7 +103,6 @@ export function factOf(entry: Entry, broken: string | null): SessionFact {
     updatedAt,
     heardAt,
     instance,
-    ...(isUnsaid(entry, broken) ? { unsaid: true } : {}),
   };
 }
 

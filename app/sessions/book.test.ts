@@ -19,6 +19,7 @@ let ledger: Ledger;
 let events: SessionEvent[];
 let causes: Causes;
 let now: number;
+let ticks: number;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'rollcall-book-'));
@@ -26,6 +27,7 @@ beforeEach(() => {
   events = [];
   causes = new Causes();
   now = NOW;
+  ticks = 0;
 });
 afterEach(() => {
   ledger.close();
@@ -45,6 +47,7 @@ function newBook(): SessionBook {
     causes,
     onEvents: (all) => events.push(...all),
     now: () => now,
+    ticks: () => ticks,
   });
 }
 
@@ -308,6 +311,25 @@ describe('the end', () => {
     }
     book.observe(view(once, tells(by, [fact('a', { heardAt: 12 })])));
     expect(states(book)).toEqual(['a idle opencode :4000']);
+  });
+
+  test('one that was deleted while nobody watched ends once its server has long listed everything without it', () => {
+    const by = carrier(4000);
+    newBook().observe(view(tells(by, [fact('a'), fact('b')])));
+    ticks = 0;
+    const book = newBook();
+    const without = (over: Partial<SessionReading> = {}) => book.observe(view(tells(by, [fact('b')], over)));
+    without();
+    ticks = 149_000;
+    without({ truncated: true });
+    ticks = 151_000;
+    without();
+    ticks = 300_000;
+    without();
+    expect(ledger.open().size).toBe(2);
+    ticks = 301_000;
+    without();
+    expect(ledger.recentlyEnded()).toMatchObject([{ life: { id: 'a' }, ending: { reason: 'deleted' } }]);
   });
 
   test('a look that began before its server was gone does not bring it to life again', () => {

@@ -28,6 +28,8 @@ const SHOW_ENDED = 200;
 /** Work that took less is no event of the timeline, in milliseconds. */
 const WORTH_TELLING_MS = 1000;
 const REMEMBER_GONE = 1000;
+/** A server lists what it has every minute: one that is in no list for this long was deleted while nobody watched. Milliseconds. */
+const MISSED_MS = 150_000;
 
 const DELETED = { reason: 'deleted', text: 'it was deleted or put away' } as const;
 const ENDED_BY_TOOL = { reason: 'ended', text: 'its tool ended it' } as const;
@@ -64,6 +66,8 @@ interface Entry {
   row: Session;
   /** Milliseconds since the epoch; null where its beginning was not seen. */
   since: number | null;
+  /** Since when its server has not listed it although it lists everything, on the monotonic clock. */
+  missedSince: number | null;
 }
 
 interface EndedEntry {
@@ -81,11 +85,14 @@ export interface BookParts {
   readonly onEvents: (events: readonly SessionEvent[]) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
+  /** Monotonic milliseconds. */
+  readonly ticks?: () => number;
 }
 
 export class SessionBook {
   readonly #parts: BookParts;
   readonly #now: () => number;
+  readonly #ticks: () => number;
   readonly #entries = new Map<string, Entry>();
   /** Those that are still shown. */
   readonly #ended = new Map<string, EndedEntry>();
@@ -107,6 +114,7 @@ export class SessionBook {
   constructor(parts: BookParts) {
     this.#parts = parts;
     this.#now = parts.now ?? Date.now;
+    this.#ticks = parts.ticks ?? (() => performance.now());
   }
 
   /** Live ones first come as they are; ended ones at the end. The same array as long as nothing changed. */
@@ -199,6 +207,7 @@ export class SessionBook {
         heardAt: null,
         row: liveRow({ key, host, life, fact, carrier: null, since: null, parent: null }),
         since: null,
+        missedSince: null,
       });
     }
     // The oldest first, so that the latest are kept.
@@ -308,6 +317,13 @@ export class SessionBook {
       ends.push({ entry, ending: this.#ending(ending) });
       return;
     }
+    if (isWhole(reading)) {
+      entry.missedSince ??= this.#ticks();
+      if (this.#ticks() - entry.missedSince >= MISSED_MS) {
+        ends.push({ entry, ending: this.#ending(DELETED) });
+        return;
+      }
+    } else entry.missedSince = null;
     const detail = reading === null ? why : (reading.why ?? 'its server does not list it now');
     if (entry.carrier === carrier && entry.fact.state === 'unknown' && entry.fact.detail === detail) return;
     this.#tell(entry, carrier, { ...entry.fact, state: 'unknown', detail });
@@ -316,6 +332,7 @@ export class SessionBook {
   #hear(key: string, { carrier, fact }: Told, begun: Life[], carried: Life[]): void {
     const known = this.#entries.get(key);
     if (known !== undefined) {
+      known.missedSince = null;
       // It was told of before its carrier could be proved to be the one.
       const isProved = known.life === null && carrier.proved;
       if (isProved) known.life = this.#newLife(key, carrier, fact);
@@ -333,8 +350,8 @@ export class SessionBook {
     const life: Life | null = carrier.proved ? this.#newLife(key, carrier, fact) : null;
     const since = fact.state === 'idle' ? fact.updatedAt : fact.heardAt === null ? null : this.#now();
     const { heardAt } = fact;
-    const row = this.#row({ key, life, carrier, fact, heardAt, since });
-    this.#entries.set(key, { key, life, carrier, fact, heardAt, row, since });
+    const row = this.#row({ key, life, carrier, fact, heardAt, since, missedSince: null });
+    this.#entries.set(key, { key, life, carrier, fact, heardAt, row, since, missedSince: null });
     if (life !== null) this.#begin(life, begun);
   }
 
@@ -433,6 +450,11 @@ export class SessionBook {
     }
     this.#counts = counts;
   }
+}
+
+/** It lists everything it has. */
+function isWhole(reading: SessionReading | null): boolean {
+  return reading !== null && reading.why === null && !reading.truncated;
 }
 
 function isOn({ carrier: { identity } }: Life, key: string): boolean {

@@ -30,6 +30,7 @@ function endPermission({ carrier, fact, life }: LiveInput): Permission {
   if (carrier === null || life === null) return { allowed: 'no', why: UNHEARD };
   if (!carrier.acts) return { allowed: 'no', why: carrier.noActs };
   if (isWorking(fact.state)) return { allowed: 'force', why: 'It is busy: what it does is interrupted.' };
+  if (fact.state === 'unknown') return { allowed: 'force', why: 'It may be busy: nothing is known of what it does.' };
   return { allowed: 'confirm', why: 'It counts as ended until it is used again; its history is kept.' };
 }
 

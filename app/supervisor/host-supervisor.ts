@@ -467,7 +467,11 @@ export class HostSupervisor {
     const facts = ours.map(({ row, record }) => ({
       nonce: record.nonce,
       minutes: this.#idleMinutes(record),
-      busy: row.busy,
+      // One of which nothing was said on this connection may wait for somebody, whatever else is silent.
+      busy:
+        row.busy === 'idle' && this.#sessions.on(row.id).some(({ state }) => state === 'unknown')
+          ? 'unknown'
+          : row.busy,
       clients: row.clients?.length ?? null,
     }));
     const { announced, due } = this.#idle.observe(facts, performance.now());

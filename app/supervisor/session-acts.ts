@@ -28,13 +28,14 @@ export async function abortSession(key: string, by: string, parts: ActParts): Pr
 export async function endSession(key: string, force: boolean, by: string, parts: ActParts): Promise<CommandResult> {
   const told = find(key, parts);
   if (!told.carrier.acts) throw new ActFailed('cannot', `${nameOf(told)} was not ended. ${told.carrier.noActs}`, '');
-  if (isWorking(told.fact.state)) {
-    if (!force) {
-      const message = `${nameOf(told)} was not ended: it is busy.`;
-      throw new ActFailed('refused', message, 'End it all the same with an explicit force.');
-    }
-    await interrupt(key, told, by, parts);
+  const { state, heardAt } = told.fact;
+  if ((isWorking(state) || state === 'unknown') && !force) {
+    const why = state === 'unknown' ? 'nothing is known of what it does' : 'it is busy';
+    const message = `${nameOf(told)} was not ended: ${why}.`;
+    throw new ActFailed('refused', message, 'End it all the same with an explicit force.');
   }
+  // Of one that its server has told nothing of, there is nobody to ask.
+  if (isWorking(state) || (state === 'unknown' && heardAt !== null)) await interrupt(key, told, by, parts);
   if (!parts.sessions.endedByPerson(key)) throw gone();
   return done(`${nameOf(told)} has ended; its history is kept.`);
 }
@@ -54,11 +55,15 @@ function nameOf({ fact }: Told): string {
 }
 
 /** The request goes to a listener that has just been proved to belong to the very server that told of the session. */
-async function interrupt(key: string, { carrier, fact }: Told, by: string, parts: ActParts): Promise<void> {
-  const name = nameOf({ carrier, fact });
+async function interrupt(key: string, told: Told, by: string, parts: ActParts): Promise<void> {
+  const { carrier } = told;
+  const name = nameOf(told);
   const server = (await parts.freshSight()).servers.find(
     ({ leader }) => identityKey(leader.identity) === identityKey(carrier.identity),
   );
+  // What was told when the person asked may have changed with the look.
+  const fact = parts.sessions.told(key)?.fact;
+  if (fact === undefined) throw gone();
   const acts = server?.kind?.sessionActs ?? null;
   if (server === undefined || server.endpoint === null || acts === null || !carrier.acts) {
     const why = carrier.acts ? 'Its server is not there any more.' : carrier.noActs;

@@ -27,7 +27,8 @@ export class SessionKeeping {
 
   /** How many hooks are still to be run, or run now. */
   get due(): number {
-    return this.#hooks.due;
+    // Nothing runs that cannot be written down before, so nobody need wait for it: it is due still for whoever comes later.
+    return this.#ledger.trouble === null ? this.#hooks.due : 0;
   }
 
   retry(): number {

@@ -17,8 +17,6 @@ interface Kept {
 
 export class SessionTellings {
   #kept = new Map<string, Kept>();
-  readonly #idleReadings = new WeakMap<SessionReading['sessions'], SessionReading>();
-  readonly #idleFacts = new WeakMap<SessionFact, SessionFact>();
 
   /** @param told ids of sessions that are told of by other means: a server that was started for one of them does not tell of it again */
   of(servers: readonly JudgedServer[], probes: Pick<Probes, 'sessions'>, told: ReadonlySet<string>): Telling[] {
@@ -27,32 +25,11 @@ export class SessionTellings {
     const tellings = others.map((server): Telling => {
       const { carrier, own } = this.#keep(server, kept);
       const told = server.row.ownUid ? probes.sessions(server.leader.identity) : null;
-      const reading = own ?? (told !== null && server.row.busy === 'idle' ? this.#idle(told) : told);
+      const reading = own ?? told;
       return { carrier, reading, why: whyUnknown(server), by: 'server' };
     });
     this.#kept = kept;
     return tellings;
-  }
-
-  /** Nothing works in a server that is idle, so neither does a session of which it has not said yet what it does. */
-  #idle(reading: SessionReading): SessionReading {
-    if (reading.why !== null) return reading;
-    const known = this.#idleReadings.get(reading.sessions);
-    if (known?.deleted === reading.deleted) return known;
-    const sessions = new Map<string, SessionFact>();
-    for (const [id, fact] of reading.sessions) sessions.set(id, this.#idleFact(fact));
-    const idle = { ...reading, sessions };
-    this.#idleReadings.set(reading.sessions, idle);
-    return idle;
-  }
-
-  #idleFact(fact: SessionFact): SessionFact {
-    if (fact.unsaid !== true) return fact;
-    const known = this.#idleFacts.get(fact);
-    if (known !== undefined) return known;
-    const idle: SessionFact = { ...fact, state: 'idle', detail: 'its server is idle' };
-    this.#idleFacts.set(fact, idle);
-    return idle;
   }
 
   #keep(server: JudgedServer, kept: Map<string, Kept>): Kept {
