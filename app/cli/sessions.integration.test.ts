@@ -77,7 +77,9 @@ test('without the app: listed without a trace, refused while busy, interrupted, 
   // A server that is silent while the command listens leaves open what its sessions do.
   expect((await sessions()).sort()).toEqual([quiet('one'), quiet('two')]);
 
-  expect(await scene.cli('end', 'ses_two', '--yes')).toMatchObject({ code: 0, err: '' });
+  const unsure = await scene.cli('end', 'ses_two', '--yes');
+  expect(unsure).toMatchObject({ code: 1, err: expect.stringContaining('nothing is known of what it does') });
+  expect(await scene.cli('end', 'ses_two', '--yes', '--force')).toMatchObject({ code: 0, err: '' });
   expect(hooksRan()).toEqual(['ses_two ended']);
   expect(await sessions('--all')).toEqual([quiet('one'), 'ses_two ended']);
   // What has ended is known to the next command, too: it is not ended once more.
