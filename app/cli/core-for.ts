@@ -2,7 +2,7 @@
  * Finds the supervisor to work with (DESIGN "One writer"): with the app running, its own over the control socket;
  * else one in this process, read-only or, to act, under the writer's lock.
  */
-import { ControlAbsent, ControlFailed, connectControl } from '../control/client.ts';
+import { ControlAbsent, ControlFailed, ControlLost, connectControl } from '../control/client.ts';
 import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
 import type { LeftGuard } from '../guard/leave.ts';
 import { plural } from '../roll/words.ts';
@@ -102,7 +102,8 @@ async function fromSocket(path: string, version: string): Promise<CoreHandle | n
       close: async () => client.close(),
     };
   } catch (error) {
-    if (error instanceof ControlAbsent) return null;
+    // One that goes away while it is being connected to is not there either.
+    if (error instanceof ControlAbsent || error instanceof ControlLost) return null;
     throw error;
   }
 }

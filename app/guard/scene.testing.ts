@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Paths, resolvePaths } from '../config/paths.ts';
-import { ControlAbsent, type ControlClient, connectControl } from '../control/client.ts';
+import { ControlAbsent, type ControlClient, ControlLost, connectControl } from '../control/client.ts';
 import type { Roll } from '../roll/schema.ts';
 import { type AuditLine, readAudit } from '../supervisor/audit.ts';
 import { type Fake, installFake } from '../supervisor/fake-opencode.testing.ts';
@@ -147,7 +147,7 @@ export class Scene {
     try {
       return await connectControl(this.paths.controlSocket, 5000, { version: '0.0.0-test' });
     } catch (error) {
-      if (error instanceof ControlAbsent) return null;
+      if (error instanceof ControlAbsent || error instanceof ControlLost) return null;
       throw error;
     }
   }
