@@ -57,7 +57,7 @@ function carrier(pid: number, over: Partial<Carrier> = {}): Carrier {
     kind: 'opencode',
     row: pid.toString(16).padStart(16, '0'),
     label: `opencode :${pid}`,
-    directory: `/work/${pid}`,
+    directory: `/src/${pid}`,
     startedAt: NOW - HOUR,
     proved: true,
     acts: true,
@@ -71,7 +71,7 @@ function fact(id: string, over: Partial<SessionFact> = {}): SessionFact {
   return {
     id,
     title: `Title of ${id}`,
-    directory: '/work/4000',
+    directory: '/src/4000',
     parent: null,
     state: 'idle',
     detail: null,
@@ -136,7 +136,7 @@ describe('alive', () => {
 
   test('of servers that tell nothing of it, the one that was started in its folder carries it', () => {
     const book = newBook();
-    const one = fact('shared', { directory: '/work/4001' });
+    const one = fact('shared', { directory: '/src/4001' });
     book.observe(view(tells(carrier(4000, { startedAt: NOW - 2 * HOUR }), [one]), tells(carrier(4001), [one])));
     expect(states(book)).toEqual(['shared idle opencode :4001']);
   });
@@ -287,7 +287,7 @@ describe('the end', () => {
   test('a server that does not answer keeps its sessions, although others list them, and they end with it', () => {
     const book = newBook();
     const hung = carrier(4000);
-    const other = carrier(4001, { startedAt: NOW - 2 * HOUR, directory: '/work/4000' });
+    const other = carrier(4001, { startedAt: NOW - 2 * HOUR, directory: '/src/4000' });
     book.observe(view(tells(hung, [fact('a', { state: 'busy', heardAt: 9 })]), tells(other, [fact('a')])));
     book.observe(view({ ...tells(hung, []), reading: null, why: 'it does not answer' }, tells(other, [fact('a')])));
     expect(states(book)).toEqual(['a unknown opencode :4000']);

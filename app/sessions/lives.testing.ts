@@ -13,7 +13,7 @@ export function someLife(number: number, changes: Partial<Life> = {}): Life {
     id: `ses_${number}`,
     kind: 'opencode',
     host: 'local',
-    directory: '/work/project',
+    directory: '/src/project',
     title: `Session ${number}`,
     carrier: { label: 'opencode :4096', identity: someRef(4000 + number).identity },
     openedAt: '2026-05-01T10:00:00.000Z',
