@@ -1,7 +1,8 @@
 /** The servers that ended unasked: how a word names one of them, and what can be done about it. */
 import type { Ended } from '../roll/schema.ts';
 import { failureText } from './failure.ts';
-import { type Context, DONE, type ExitCode, FAILED, type Io, UsageError, type Verb } from './io.ts';
+import { type Context, DONE, UsageError, type Verb } from './io.ts';
+import { refuse } from './refuse.ts';
 import { printable } from './table.ts';
 
 /** Digits of a nonce that are shown, and that name it as long as no other begins alike. */
@@ -55,12 +56,6 @@ function verbOf(command: 'start-again' | 'forget', undone: string): Verb {
       await handle.close();
     }
   };
-}
-
-async function refuse(io: Io, json: boolean, message: string): Promise<ExitCode> {
-  io.say(printable(message));
-  if (json) await io.out(`${JSON.stringify({ ok: false, message }, null, 2)}\n`);
-  return FAILED;
 }
 
 export const startAgain: Verb = verbOf('start-again', 'Nothing was started.');

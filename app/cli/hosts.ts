@@ -4,7 +4,8 @@ import type { Roll } from '../roll/schema.ts';
 import { formatBytes, memoryOf, plural, serverLabel } from '../roll/words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
-import { type CoreHandle, DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
+import { type CoreHandle, DONE, FAILED, type Io, type Verb } from './io.ts';
+import { refuse } from './refuse.ts';
 import { hostsJson, renderHosts } from './render-hosts.ts';
 import { printable } from './table.ts';
 import { hostWord, knownAs, reach, rowHost } from './where.ts';
@@ -71,12 +72,6 @@ export const connect: Verb = async ({ io, open }, args) => {
     await handle.close();
   }
 };
-
-async function refuse(io: Io, json: boolean, message: string): Promise<ExitCode> {
-  io.say(printable(message));
-  if (json) await io.out(`${JSON.stringify({ ok: false, message }, null, 2)}\n`);
-  return FAILED;
-}
 
 /** The question before servers on a host are stopped: each by name, and what is interrupted. */
 export function stopQuestion(host: string, servers: Roll['servers']): string {

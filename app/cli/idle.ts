@@ -1,6 +1,7 @@
 /** The verb that says after how long without work a server is stopped. */
 import { failureText } from './failure.ts';
-import { DONE, type ExitCode, FAILED, type Io, UsageError, type Verb } from './io.ts';
+import { DONE, UsageError, type Verb } from './io.ts';
+import { refuse } from './refuse.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
 import { hostFlag, pidHost, reach } from './where.ts';
@@ -43,9 +44,3 @@ export const idle: Verb = async ({ io, open }, args) => {
     await handle.close();
   }
 };
-
-async function refuse(io: Io, json: boolean, message: string): Promise<ExitCode> {
-  io.say(printable(message));
-  if (json) await io.out(`${JSON.stringify({ ok: false, message }, null, 2)}\n`);
-  return FAILED;
-}

@@ -4,7 +4,8 @@ import type { Roll, Session } from '../roll/schema.ts';
 import { hooksSentence } from '../roll/session-words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
-import { type CoreHandle, DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
+import { type CoreHandle, DONE, type Verb } from './io.ts';
+import { refuse } from './refuse.ts';
 import { checkSession, findSession, sessionLabel } from './session-target.ts';
 import { printable } from './table.ts';
 import { hostFlag, reach, rollOfHost } from './where.ts';
@@ -102,12 +103,6 @@ async function heard(handle: CoreHandle, session: Session): Promise<Session> {
 
 function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
-}
-
-async function refuse(io: Io, json: boolean, message: string): Promise<ExitCode> {
-  io.say(printable(message));
-  if (json) await io.out(`${JSON.stringify({ ok: false, message }, null, 2)}\n`);
-  return FAILED;
 }
 
 export const abort: Verb = verbOf({

@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { syncFolder } from '../config/sync-files.ts';
 import type { ProcessRef, Verdict } from '../identity/identity.ts';
 import { processRefSchema } from '../records/schema.ts';
 
@@ -228,16 +229,5 @@ function unlinkQuietly(path: string): void {
   } catch (error) {
     // Another process prunes as well.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-  }
-}
-
-/** Makes a new name last through a power cut. Windows cannot open folders and needs no such thing. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const descriptor = openSync(folder, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -12,10 +12,10 @@ import {
   readSync,
   renameSync,
   unlinkSync,
-  writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { remedyFor } from '../config/atomic-write.ts';
+import { syncFolder, writeWhole } from '../config/sync-files.ts';
 
 /** What is longer is no ledger of ours, in bytes. */
 const LIMIT_BYTES = 256 * 1024 * 1024;
@@ -45,22 +45,6 @@ function unwritable(path: string, error: unknown): LedgerFailed {
     `The session ledger ${path} cannot be written (${code}). ${remedyFor(code)}`,
     error,
   );
-}
-
-/** A disk that is nearly full takes a part of what it is given. */
-function writeWhole(descriptor: number, bytes: Buffer): void {
-  for (let done = 0; done < bytes.length; done += writeSync(descriptor, bytes, done));
-}
-
-/** Makes a new name last through a power cut. Windows cannot open folders and needs no such thing. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const descriptor = openSync(folder, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /**

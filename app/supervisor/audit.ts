@@ -15,11 +15,11 @@ import {
   renameSync,
   statSync,
   unlinkSync,
-  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { remedyFor } from '../config/atomic-write.ts';
+import { writeWhole } from '../config/sync-files.ts';
 import { type AuditEntry, identitySchema, idSchema, verdictWordSchema } from '../roll/schema.ts';
 import { idOf } from './ids.ts';
 
@@ -265,11 +265,6 @@ export class AuditFile implements Audit {
     const size = statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
     if (size > LIMIT_BYTES) renameSync(this.path, this.path.replace(/\.jsonl$/u, '.1.jsonl'));
   }
-}
-
-/** A disk that is nearly full takes a part of what it is given. */
-function writeWhole(descriptor: number, bytes: Buffer): void {
-  for (let done = 0; done < bytes.length; done += writeSync(descriptor, bytes, done));
 }
 
 function codeOf(error: unknown): string {
