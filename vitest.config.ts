@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { spread } from './build/spread.mjs';
 
 const houses = ['app', 'main', 'renderer', 'build', 'bench', 'chaos'];
 const tests = (suffix: string) => houses.map((house) => `${house}/**/*${suffix}.{ts,tsx}`);
@@ -42,21 +43,13 @@ const SECONDS: Readonly<Record<string, number>> = {
 };
 const OTHERS_SECONDS = 8;
 
-/** The longest file first, each to the part that has the least to do so far. */
 class Balanced extends BaseSequencer {
   override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { shard, root } = this.ctx.config;
     if (shard === undefined) return files;
     const nameOf = ({ moduleId }: TestSpecification): string => moduleId.slice(root.length + 1);
-    const secondsOf = (file: TestSpecification): number => SECONDS[nameOf(file)] ?? OTHERS_SECONDS;
-    const sorted = [...files].sort((a, b) => secondsOf(b) - secondsOf(a) || (nameOf(a) < nameOf(b) ? -1 : 1));
-    const parts = Array.from({ length: shard.count }, () => ({ seconds: 0, files: [] as TestSpecification[] }));
-    for (const file of sorted) {
-      const least = parts.reduce((one, other) => (other.seconds < one.seconds ? other : one));
-      least.seconds += secondsOf(file);
-      least.files.push(file);
-    }
-    return parts[shard.index - 1]?.files ?? [];
+    const parts = spread(files, shard.count, nameOf, (name) => SECONDS[name] ?? OTHERS_SECONDS);
+    return parts[shard.index - 1] ?? [];
   }
 }
 

@@ -76,9 +76,7 @@ test.skipIf(!onDevPlatform)('a failed official download is remembered for a day 
   const remember = (at: number, version = '45.0.0') =>
     writeFileSync(path.join(cache, 'electron-download-failed.json'), JSON.stringify({ version, at, why: 'offline' }));
   remember(Date.now() - 3_600_000);
-  const begun = Date.now();
   await expect(resolveWithNpm('exit 1', { ELECTRON_SKIP_BINARY_DOWNLOAD: '' })).rejects.toBeInstanceOf(ElectronMissing);
-  expect(Date.now() - begun).toBeLessThan(2000);
   expect(said.join()).not.toContain('Downloading');
   expect(JSON.parse(readFileSync(path.join(cache, 'electron-download-failed.json'), 'utf8')).why).toBe('offline');
 });

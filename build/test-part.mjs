@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { COUNTS_FILE, noCounts, readCounts, writeCounts } from './count.mjs';
 import { endChild, endInOrder, startDisplay } from './desktop.mjs';
 import { LeakWatch, MARKER } from './leaks.mjs';
+import { spread } from './spread.mjs';
 import { seconds } from './steps.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
@@ -26,15 +27,36 @@ const vitest = (...words) => ({
 
 const countPlaywright = path.join(root, 'build', 'count-playwright.mjs');
 
+/** Seconds that the end-to-end tests of a file took, measured; parts that run beside each other should end together. */
+const SECONDS = {
+  'reap.spec.ts': 90,
+  'lifecycle.spec.ts': 85,
+  'hosts.spec.ts': 66,
+  'supervise.spec.ts': 50,
+  'tray.spec.ts': 44,
+  'teardown.spec.ts': 42,
+  'guard.spec.ts': 40,
+};
+const OTHERS_SECONDS = 29;
+
+const specs = readdirSync(path.join(root, 'e2e')).filter((name) => name.endsWith('.spec.ts'));
+const [firstSpecs = [], secondSpecs = []] = spread(
+  specs,
+  2,
+  (name) => name,
+  (name) => SECONDS[name] ?? OTHERS_SECONDS,
+);
+
 /** @param display a number of its own: in another process table, one's lock file names nobody and looks left behind */
-const playwright = (name, shard, display) => ({
+const playwright = (name, files, display) => ({
   script: tool('@playwright', 'test', 'cli.js'),
   args: [
     'test',
     '--config=e2e',
-    `--shard=${shard}`,
     `--output=${path.join(root, 'test-results', name)}`,
     `--reporter=list,${countPlaywright}`,
+    // Patterns: with its folder, the name of one is not found within another's.
+    ...files.map((file) => `e2e/${file}`),
   ],
   display,
   env: { ROLLCALL_E2E_OUT: name },
@@ -47,8 +69,8 @@ const PARTS = {
   'integration-2': vitest('--project=integration', '--shard=2/4'),
   'integration-3': vitest('--project=integration', '--shard=3/4'),
   'integration-4': vitest('--project=integration', '--shard=4/4'),
-  'e2e-1': playwright('e2e-1', '1/2', 71),
-  'e2e-2': playwright('e2e-2', '2/2', 72),
+  'e2e-1': playwright('e2e-1', firstSpecs, 71),
+  'e2e-2': playwright('e2e-2', secondSpecs, 72),
 };
 
 const totals = noCounts();

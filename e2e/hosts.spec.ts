@@ -5,11 +5,11 @@ import { join, resolve } from 'node:path';
 import type { Page } from '@playwright/test';
 import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
 import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';
+import { opencodeFolders } from '../app/servers/opencode-home.testing.ts';
 import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
 import type { Folders } from './support/app.ts';
 import { rollcall } from './support/command-line.ts';
 import { eventually } from './support/processes.ts';
-import { opencodeEnv } from './support/servers.ts';
 import { expect, test, windowOf } from './support/test.ts';
 
 test.setTimeout(300_000);
@@ -29,10 +29,7 @@ test.afterEach(async () => {
 
 /** Saves a host that the app finds opencode on. */
 function save(folders: Folders, name: string): void {
-  const { XDG_DATA_HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, ...more } = opencodeEnv(
-    join(folders.root, 'there'),
-  );
-  const env = { XDG_DATA_HOME, XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, ...more };
+  const env = opencodeFolders(join(folders.root, 'there'));
   const hosts = { [name]: { start: { opencode: { path: OPENCODE, env } } } };
   writeFileSync(join(folders.config, 'config.json'), JSON.stringify({ hosts, leak: { graceSeconds: 0 } }));
 }

@@ -172,7 +172,7 @@ test('E5 a server that is left running holds nothing of the app, which ends at o
   const begun = performance.now();
   first.child.kill('SIGTERM');
   expect(await exit).toEqual({ code: 0, signal: null });
-  expect(performance.now() - begun).toBeLessThan(5000);
+  expect(performance.now() - begun).toBeLessThan(15_000);
   expect(lives(server)).toBe(true);
   await eventually(() => expect(family.filter(lives)).toEqual([]), 25_000);
 

@@ -1,9 +1,10 @@
-/** The ways in which the app itself goes, with a real server that is to stop, one that is to stay, and both counted. */
+/** The ways in which the app itself goes, with a server that is to stop, one that is to stay, and everything of both counted. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ElectronApplication } from '@playwright/test';
+import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
 import { type Folders, spawnApp, whenServing } from './support/app.ts';
 import { ended, eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';
 import { opencodeEnv } from './support/servers.ts';
@@ -16,7 +17,7 @@ const run = promisify(execFile);
 /** Starts a server through the running app. */
 async function startServer(folders: Folders, mark: string, name: string, ...flags: string[]): Promise<Seen> {
   const project = join(folders.root, name);
-  mkdirSync(project);
+  mkdirSync(project, { recursive: true });
   const env = {
     ...process.env,
     ...opencodeEnv(folders.root),
@@ -32,13 +33,25 @@ async function startServer(folders: Folders, mark: string, name: string, ...flag
   return server;
 }
 
-const WAYS: readonly (readonly [string, (app: ElectronApplication) => Promise<void>])[] = [
-  ['SIGTERM', async (app) => void app.process().kill('SIGTERM')],
-  ['SIGINT', async (app) => void app.process().kill('SIGINT')],
-  ['SIGHUP', async (app) => void app.process().kill('SIGHUP')],
+/** All but the one with this PID and those below it. */
+function others(all: readonly Seen[], root: number): Seen[] {
+  const below = new Set([root]);
+  for (let size = 0; size !== below.size; ) {
+    size = below.size;
+    for (const { pid, ppid } of all) if (below.has(ppid)) below.add(pid);
+  }
+  return all.filter(({ pid }) => !below.has(pid));
+}
+
+/** Each with the real opencode, which takes its time to come up, or a stand-in with tools and a helper of its own. */
+const WAYS: readonly (readonly [string, boolean, (app: ElectronApplication) => Promise<void>])[] = [
+  ['SIGTERM', true, async (app) => void app.process().kill('SIGTERM')],
+  ['SIGINT', false, async (app) => void app.process().kill('SIGINT')],
+  ['SIGHUP', false, async (app) => void app.process().kill('SIGHUP')],
   [
     // The event as Electron gives it; there is no logind here that could cause it.
     'the end of the desktop session',
+    false,
     (app) =>
       app.evaluate(({ powerMonitor }) => {
         (powerMonitor as NodeJS.EventEmitter).emit('shutdown', { preventDefault: () => undefined });
@@ -46,13 +59,19 @@ const WAYS: readonly (readonly [string, (app: ElectronApplication) => Promise<vo
   ],
 ];
 
-for (const [way, go] of WAYS) {
+for (const [way, real, go] of WAYS) {
   test(`${way} ends the server that is not kept with all its processes, leaves the kept one, and nothing of the app`, async ({
     launch,
     folders,
     mark,
   }) => {
-    const app = await launch({ env: opencodeEnv(folders.root) });
+    const env = opencodeEnv(folders.root);
+    if (!real) {
+      const path = ['ends', 'stays'].map((name) => installFake(join(folders.root, name)))[0];
+      writeFileSync(join(folders.config, 'config.json'), JSON.stringify({ start: { opencode: { path } } }));
+      env['FAKE'] = JSON.stringify({ tool: true, helper: true });
+    }
+    const app = await launch({ env });
     await whenServing(folders);
     // One after the other: two that make their first database in one home at once may trip over each other.
     const ends = await startServer(folders, mark, 'ends');
@@ -63,11 +82,8 @@ for (const [way, go] of WAYS) {
     expect(await exited).toBe(0);
     expect(lives(ends)).toBe(false);
     expect(lives(stays)).toBe(true);
-    // What is left carries the kept server's port and folder, and nothing else does.
-    await eventually(() => {
-      const left = marked(mark).filter(({ pid }) => pid !== stays.pid);
-      expect(left.filter(({ argv }) => !argv.includes('serve'))).toEqual([]);
-    }, 20_000);
+    // What is left is the kept server and what it started.
+    await eventually(() => expect(others(marked(mark), stays.pid)).toEqual([]), 20_000);
   });
 }
 

@@ -8,6 +8,7 @@ import { resolvePaths } from '../config/paths.ts';
 import { FakeCore, fakeRoll, fakeServer } from '../control/fake-core.testing.ts';
 import { type ControlServer, serveControl } from '../control/server.ts';
 import { acquireWriter } from '../control/writer-lock.ts';
+import { NODE_SIDE } from '../hosts/local/testing/node-side.ts';
 import type { Plan } from '../roll/commands.ts';
 import type { Ended, ReapResult } from '../roll/schema.ts';
 
@@ -42,17 +43,14 @@ beforeAll(async () => {
   program = join(bundles, 'out', 'cli.mjs');
   writeFileSync(join(bundles, 'package.json'), '{"name":"rollcall","version":"4.5.6"}');
   await build({
-    entryPoints: ['app/cli/index.ts'],
-    outfile: program,
-    bundle: true,
-    loader: { '.sh': 'text', '.py': 'text' },
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
+    ...NODE_SIDE,
+    entryPoints: { cli: 'app/cli/index.ts' },
+    outdir: join(bundles, 'out'),
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
     alias: { koffi: import.meta.resolve('koffi') },
     external: ['file:*'],
     plugins: [localStub],
-    logLevel: 'error',
   });
 });
 
@@ -154,8 +152,13 @@ test('help and version come at once and touch nothing', async () => {
     const ran = await run(process.execPath, words);
     return { ran, took: performance.now() - began };
   };
-  const { took: bare } = await timed('-e', '0');
-  const { ran: help, took } = await timed(program, '--help');
+  const quickest = async (...words: string[]) => {
+    const [one, other] = [await timed(...words), await timed(...words)];
+    return Math.min(one.took, other.took);
+  };
+  const bare = await quickest('-e', '0');
+  const { ran: help } = await timed(program, '--help');
+  const took = await quickest(program, '--help');
   expect(help).toMatchObject({ code: 0, err: '' });
   expect(help.out).toContain('\n  reap ');
   expect((await rollcall('reap', '--help')).out).toContain('Usage: rollcall reap');

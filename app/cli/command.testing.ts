@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll } from 'vitest';
 import { type Paths, resolvePaths } from '../config/paths.ts';
+import { NODE_SIDE } from '../hosts/local/testing/node-side.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -20,19 +21,15 @@ export async function bundleCommand(): Promise<string> {
   const folder = mkdtempSync(join(ROOT, 'node_modules', '.rollcall-command-'));
   folders.push(folder);
   writeFileSync(join(folder, 'package.json'), '{"name":"rollcall","version":"0.0.0","type":"module"}');
-  const common = {
-    bundle: true,
-    loader: { '.sh': 'text', '.py': 'text' },
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
-    logLevel: 'error',
-  } as const;
   const out = join(folder, 'out');
-  await build({ ...common, entryPoints: [join(ROOT, 'app/cli/index.ts')], outfile: join(out, 'cli.js') });
-  const worker = join(ROOT, 'app/hosts/local/look-worker.ts');
-  await build({ ...common, entryPoints: [worker], outfile: join(out, 'look-worker.js') });
+  await build({
+    ...NODE_SIDE,
+    absWorkingDir: ROOT,
+    entryPoints: { cli: 'app/cli/index.ts', 'look-worker': 'app/hosts/local/look-worker.ts' },
+    outdir: out,
+    // As in the build: a verb loads what it needs.
+    splitting: true,
+  });
   return join(out, 'cli.js');
 }
 

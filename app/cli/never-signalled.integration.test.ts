@@ -1,10 +1,8 @@
 /** The whole command, with everything in it, on numbers that must never be signalled; a trace tells what it sent. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import {
   endOrphanAfterTest,
   isAlive,
@@ -15,32 +13,15 @@ import {
 } from '../hosts/local/testing/processes.ts';
 import { newTrace, straceTrouble } from '../hosts/local/testing/strace.ts';
 import { installFake, installProgram } from '../supervisor/fake-opencode.testing.ts';
+import { bundleCommand } from './command.testing.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const trouble = straceTrouble();
-let bundles = '';
 let program = '';
 let env: NodeJS.ProcessEnv = {};
 
 beforeAll(async () => {
-  // Below node_modules, so that what is not bundled resolves as it does from the sources.
-  bundles = mkdtempSync(join(ROOT, 'node_modules', '.rollcall-test-'));
-  writeFileSync(join(bundles, 'package.json'), '{"name":"rollcall","version":"0.0.0","type":"module"}');
-  program = join(bundles, 'out', 'cli.js');
-  await build({
-    absWorkingDir: ROOT,
-    entryPoints: { cli: 'app/cli/index.ts', 'look-worker': 'app/hosts/local/look-worker.ts' },
-    outdir: join(bundles, 'out'),
-    bundle: true,
-    loader: { '.sh': 'text', '.py': 'text' },
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    packages: 'external',
-    logLevel: 'error',
-  });
+  program = await bundleCommand();
 });
-afterAll(() => rmSync(bundles, { recursive: true, force: true }));
 beforeEach((context) => {
   if (trouble !== null) return context.skip(trouble);
   const folder = temporaryFolder();

@@ -361,7 +361,7 @@ test('an app that accepts and says nothing does not hold the command beyond its 
   const silent = await fakeApp(() => undefined);
   const began = performance.now();
   await expect(connectControl(socketPath, 200, VERSION)).rejects.toBeInstanceOf(ControlFailed);
-  expect(performance.now() - began).toBeLessThan(2000);
+  expect(performance.now() - began).toBeLessThan(10_000);
   silent.close();
 });
 

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { NODE_SIDE } from '../hosts/local/testing/node-side.ts';
 import { FlockFailed, openLocked } from './flock.ts';
 import { acquireWriter, WriterHeld, WriterUnavailable } from './writer-lock.ts';
 
@@ -45,13 +46,9 @@ beforeAll(async () => {
       loader: 'ts',
     },
     outfile: holderScript,
-    bundle: true,
-    loader: { '.sh': 'text', '.py': 'text' },
-    platform: 'node',
-    format: 'esm',
+    ...NODE_SIDE,
     alias: { koffi: import.meta.resolve('koffi') },
     external: ['file:*'],
-    logLevel: 'error',
   });
 });
 

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { NODE_SIDE } from '../hosts/local/testing/node-side.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -31,14 +32,7 @@ export async function bundlePrograms(folder: string): Promise<Programs> {
     absWorkingDir: ROOT,
     entryPoints: Object.entries(SOURCES).map(([name, source]) => ({ in: source, out: name })),
     outdir: out,
-    bundle: true,
-    loader: { '.sh': 'text', '.py': 'text' },
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    external: ['koffi', 'systeminformation'],
-    logLevel: 'error',
+    ...NODE_SIDE,
   });
   return { out, app: join(out, 'headless-app.js'), guard: join(out, 'guard.js'), cli: join(out, 'cli.js') };
 }

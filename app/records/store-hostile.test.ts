@@ -40,13 +40,13 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const inFolder = (name: string) => join(folder, name);
 
-test('a hundred sparse megabytes cost no memory and no time, and are moved aside only as they were judged', async () => {
+test('a hundred sparse megabytes are not read into memory, and are moved aside only as they were judged', async () => {
   const path = inFolder(`${NAME}.json`);
   writeFileSync(path, JSON.stringify(someRecord()));
   truncateSync(path, 100 * 1024 * 1024);
-  const began = performance.now();
+  const before = process.memoryUsage().arrayBuffers;
   const judged = readRecord(path);
-  expect(performance.now() - began).toBeLessThan(500);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10_000_000);
   expect(judged).toMatchObject({ record: null, problem: `it is larger than ${RECORD_LIMIT_BYTES} bytes` });
   // Beyond what was read: the beginning is the same.
   truncateSync(path, 100 * 1024 * 1024 + 1);

@@ -73,7 +73,7 @@ describe('health at the kind’s own endpoint', () => {
       const answer = await health('codex', server.endpoint, 1500);
       expect(answer.state).toBe(hours > 0 ? 'ok' : 'unresponsive');
       // The second question has what is left of the whole deadline, not an hour more.
-      expect(performance.now() - began).toBeLessThan(4000);
+      expect(performance.now() - began).toBeLessThan(10_000);
     } finally {
       vi.restoreAllMocks();
     }
@@ -114,7 +114,7 @@ describe('hostile listeners', () => {
       state: 'unresponsive',
       why: 'no answer within 0.4 s',
     });
-    expect(performance.now() - start).toBeLessThan(4000);
+    expect(performance.now() - start).toBeLessThan(10_000);
     clearInterval(drip);
   });
   test('a listener that never answers, garbage, a hang-up, nothing', async () => {

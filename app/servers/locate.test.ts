@@ -55,7 +55,7 @@ describe('where a program is', () => {
     const start = performance.now();
     expect(await loginPath({ PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME })).toBeNull();
     expect(performance.now() - start).toBeGreaterThan(2500);
-    expect(performance.now() - start).toBeLessThan(8000);
+    expect(performance.now() - start).toBeLessThan(20_000);
     const hung = Number(await readFile(pidFile, 'utf8'));
     expect(hung).toBeGreaterThan(1);
     // Gone, or its number is somebody else's by now.

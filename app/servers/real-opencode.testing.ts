@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endpointAt, until } from './hostile.testing.ts';
 import type { Endpoint } from './kind.ts';
+import { opencodeFolders } from './opencode-home.testing.ts';
 
 const BIN = fileURLToPath(new URL('../../node_modules/.bin/opencode', import.meta.url));
 
@@ -23,14 +24,11 @@ export async function startOpencode(root: string, env: Readonly<Record<string, s
     PATH: '/usr/bin:/bin',
     HOME: root,
     TMPDIR: root,
-    OPENCODE_DISABLE_AUTOUPDATE: '1',
-    OPENCODE_DISABLE_MODELS_FETCH: '1',
-    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    ...opencodeFolders(root),
   };
   // By this mark a whole test run finds what it has left behind.
   const run = process.env['ROLLCALL_TEST_RUN'];
   if (run !== undefined) own['ROLLCALL_TEST_RUN'] = run;
-  for (const name of ['CONFIG', 'DATA', 'STATE', 'CACHE']) own[`XDG_${name}_HOME`] = join(root, name);
   const child = spawn(BIN, ['serve', '--hostname', '127.0.0.1', '--port', '0'], {
     cwd: join(root, 'project'),
     env: { ...own, ...env },

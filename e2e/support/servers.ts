@@ -1,27 +1,16 @@
 /** Real `opencode` servers for tests, each with a home of its own, and the ways they come to be where they are. */
 import { chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { opencodeFolders } from '../../app/servers/opencode-home.testing.ts';
 import { eventually, listeningPorts, marked, type Seen, startMarked } from './processes.ts';
 
 const BINARY = resolve(import.meta.dirname, '../../node_modules/.bin/opencode');
 
 /** Environment that keeps an `opencode` to a folder of the test and off the network. */
 export function opencodeEnv(home: string): Record<string, string> {
-  const folder = (name: string): string => {
-    const path = join(home, name);
-    mkdirSync(path, { recursive: true });
-    return path;
-  };
-  return {
-    HOME: folder('home'),
-    XDG_CONFIG_HOME: folder('config'),
-    XDG_DATA_HOME: folder('data'),
-    XDG_STATE_HOME: folder('opencode-state'),
-    XDG_CACHE_HOME: folder('cache'),
-    OPENCODE_DISABLE_AUTOUPDATE: '1',
-    OPENCODE_DISABLE_MODELS_FETCH: '1',
-    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-  };
+  const HOME = join(home, 'home');
+  mkdirSync(HOME, { recursive: true });
+  return { HOME, ...opencodeFolders(home) };
 }
 
 export interface StartedServer {
@@ -86,7 +75,8 @@ export async function startByLauncher(as: LaunchAs): Promise<StartedServer> {
 function giveTo(uid: number, ...folders: string[]): void {
   for (const folder of folders) {
     chownSync(folder, uid, uid);
-    for (const name of readdirSync(folder)) chownSync(join(folder, name), uid, uid);
+    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+      chownSync(join(folder, name), uid, uid);
   }
 }
 

@@ -45,7 +45,7 @@ for child in children:
     delays.push(performance.now() - before);
   }
   expect(delays).toHaveLength(50);
-  expect(Math.max(...delays)).toBeLessThan(1000);
+  expect(Math.max(...delays)).toBeLessThan(5000);
 });
 
 test('watching and closing, over and over, leaves no descriptor behind', async () => {

@@ -62,7 +62,7 @@ import time; time.sleep(60)
     expect(await held.signal('SIGKILL')).toEqual({ sent: false, verdict: { verdict: 'zombie' } });
     const before = performance.now();
     expect(await held.exited(20_000)).toBe(true);
-    expect(performance.now() - before).toBeLessThan(1000);
+    expect(performance.now() - before).toBeLessThan(10_000);
     held.release();
   });
 

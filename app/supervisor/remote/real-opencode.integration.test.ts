@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../../hosts/ssh/testing/sshd.ts';
 import type { Server } from '../../roll/schema.ts';
+import { opencodeFolders } from '../../servers/opencode-home.testing.ts';
 import { openWorld, type World } from '../world.testing.ts';
 
 /** The program itself: its launcher needs node, which a BusyBox machine does not have. */
@@ -14,16 +15,6 @@ const NATIVE = ['opencode-linux-x64', 'opencode-linux-x64-baseline', 'opencode-l
   .find((path) => existsSync(path));
 const trouble = sshdTrouble() ?? (NATIVE === undefined ? 'opencode is not installed for this machine' : null);
 const NOISE = 'echo \'{"noise": true}\'; printf "no newline"; echo to-stderr >&2\n';
-
-function startEnv(home: string): Record<string, string> {
-  const env: Record<string, string> = {
-    OPENCODE_DISABLE_AUTOUPDATE: '1',
-    OPENCODE_DISABLE_MODELS_FETCH: '1',
-    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-  };
-  for (const name of ['CONFIG', 'DATA', 'STATE', 'CACHE']) env[`XDG_${name}_HOME`] = join(home, name);
-  return env;
-}
 
 /** A control socket whose master is dead, as a crash leaves it. */
 async function deadSocket(path: string): Promise<void> {
@@ -67,7 +58,7 @@ test.skipIf(trouble !== null)(
     const hosts = Object.fromEntries(
       Object.keys(boxes).map((name) => [
         name,
-        { start: { opencode: { path: NATIVE, env: startEnv(join(first.home, `of-${name}`)) } } },
+        { start: { opencode: { path: NATIVE, env: opencodeFolders(join(first.home, `of-${name}`)) } } },
       ]),
     );
     const world = await openWorld({

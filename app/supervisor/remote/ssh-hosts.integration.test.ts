@@ -168,7 +168,7 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
     void world.core.run({ command: 'look' }, 'app');
     const began = performance.now();
     await world.core.close(true, 5000);
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(performance.now() - began).toBeLessThan(20_000);
     expect(readdirSync(join(world.paths.runtimeDir, 'ssh'))).toEqual([]);
     box.signalConnections('SIGKILL');
   }, 60_000);
@@ -224,7 +224,7 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
       expect(felt()).toEqual([]);
     }
     // No blind wait anywhere: such waits are counted in tens of seconds.
-    expect(Math.max(...times.stale)).toBeLessThan(Math.max(...times.fresh) + 3000);
+    expect(Math.max(...times.stale)).toBeLessThan(Math.max(...times.fresh) + 10_000);
   }, 90_000);
 
   test('D16 a host that connects at start and is not there yet is connected when it is', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll } from 'vitest';
+import { NODE_SIDE } from './node-side.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -17,14 +18,8 @@ export async function bundle(
   afterAll(() => rm(folder, { recursive: true, force: true }));
   const outfile = join(folder, 'bundle.mjs');
   await build({
-    bundle: true,
-    loader: { '.sh': 'text', '.py': 'text' },
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
+    ...NODE_SIDE,
     outfile,
-    logLevel: 'error',
     ...('entry' in source
       ? { entryPoints: [fileURLToPath(source.entry)] }
       : { stdin: { contents: source.code, loader: 'ts', resolveDir: fileURLToPath(new URL('.', source.beside)) } }),

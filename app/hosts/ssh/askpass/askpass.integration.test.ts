@@ -154,7 +154,7 @@ test('D13 a machine on the way may ask, too', async () => {
   const alone = await testTransport(config);
   const begun = performance.now();
   expect(await codeOf((await alone.transport.link('box')).connect())).toBe('authentication permission-denied');
-  expect(performance.now() - begun).toBeLessThan(5000);
+  expect(performance.now() - begun).toBeLessThan(15_000);
   await alone.closeAndCheck();
 });
 

@@ -133,7 +133,7 @@ test.each([
   const { nonce } = someRecord();
   const began = performance.now();
   const spawned = await spawnServer(parts, nonce);
-  expect(performance.now() - began).toBeLessThan(3000);
+  expect(performance.now() - began).toBeLessThan(15_000);
   await release();
   const path = await store.write(someRecord({ spawned: spawned.ref, server: null, state: 'spawned' }));
   expect(await store.list()).toMatchObject([{ path, problem: null }]);

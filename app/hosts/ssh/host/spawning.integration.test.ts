@@ -65,7 +65,7 @@ describe.each(SHELLS)('$name', (shell) => {
         SECRET: "a'b\n$c",
       },
     );
-    expect(performance.now() - began).toBeLessThan(4000);
+    expect(performance.now() - began).toBeLessThan(20_000);
     const { pid } = ref.identity;
     const log = join(far.logsDir, 'a server.log');
     for (const fd of ['1', '2']) expect(readlinkSync(`/proc/${pid}/fd/${fd}`)).toBe(log);

@@ -64,7 +64,7 @@ describe.each(SIGNAL_SHELLS)('$name', (shell) => {
     await refused(host, ref, { verdict: 'gone' });
     const began = performance.now();
     expect(await (await host.hold(ref)).exited(20_000)).toBe(true);
-    expect(performance.now() - began).toBeLessThan(3000);
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 
   test('a zombie has exited: no signal, no wait', async (context) => {
@@ -85,7 +85,7 @@ time.sleep(60)
     await refused(host, ref, { verdict: 'zombie' });
     const began = performance.now();
     expect(await (await host.hold(ref)).exited(20_000)).toBe(true);
-    expect(performance.now() - began).toBeLessThan(3000);
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 
   test('a stranger on the recorded number is left alone', async (context) => {
