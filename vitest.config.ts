@@ -73,6 +73,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
+    // No test runs the profile of whoever runs the tests.
+    env: { SHELL: '/bin/sh' },
     // The parts of the tests run beside each other and import the same modules.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: Balanced },

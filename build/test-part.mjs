@@ -2,7 +2,7 @@
 // own, with the name of the part; writes its counts into the file that the environment names.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -115,7 +115,7 @@ async function lookForLeaks(name, watch, temporary) {
     totals.failed.push(`${name}: ${left.length} left behind`);
     console.error(`\n${name} left behind:\n${left.join('\n')}\n`);
   }
-  const files = readdirSync(temporary);
+  const files = readdirSync(temporary).filter((file) => file !== 'home');
   if (files.length > 0) {
     const some = files.slice(0, 5).join(' ');
     console.error(`${name}: ${files.length} temporary files were left and are removed: ${some}`);
@@ -129,7 +129,11 @@ async function runPart(name, part) {
   // Other users' servers, which some tests start, must be able to pass through to their own folders.
   chmodSync(temporary, 0o711);
   const counts = path.join(temporary, 'counts.json');
-  let env = { ...process.env, ...part.env, [MARKER]: run, TMPDIR: temporary, [COUNTS_FILE]: counts };
+  // Nobody's profile is run, and nobody's settings and sessions are read.
+  const home = path.join(temporary, 'home');
+  mkdirSync(home);
+  const own = { HOME: home, SHELL: '/bin/sh', TMPDIR: temporary, [MARKER]: run, [COUNTS_FILE]: counts };
+  let env = { ...process.env, ...part.env, ...own };
   const watch = new LeakWatch(run, temporary);
   watch.start();
   try {

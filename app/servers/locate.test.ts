@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { until } from './hostile.testing.ts';
 import { kindOf, startableKinds } from './kinds.ts';
 import { locator, NO_OPTIONS, type StartOptions } from './locate.ts';
-import { loginPath } from './login-path.ts';
+import { endLoginShells, loginPath } from './login-path.ts';
 import { localFinder } from './programs.ts';
 
 let root = '';
@@ -34,6 +34,15 @@ async function home(name: string, profile: string): Promise<string> {
   return folder;
 }
 
+/** False when it is gone, or its number is somebody else's by now. */
+function runs(pid: number, word: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(word);
+  } catch {
+    return false;
+  }
+}
+
 const find = locator({ kind: 'opencode', program: 'opencode', remedy: 'Install it.' }, NO_OPTIONS);
 
 describe('where a program is', () => {
@@ -58,16 +67,37 @@ describe('where a program is', () => {
     expect(performance.now() - start).toBeLessThan(20_000);
     const hung = Number(await readFile(pidFile, 'utf8'));
     expect(hung).toBeGreaterThan(1);
-    // Gone, or its number is somebody else's by now.
-    const hangs = (): boolean => {
-      try {
-        return readFileSync(`/proc/${hung}/cmdline`, 'utf8').includes(marker);
-      } catch {
-        // No such process: that is what is waited for.
-        return false;
-      }
-    };
-    await until('what hung is gone', () => !hangs());
+    await until('what hung is gone', () => !runs(hung, marker));
+  });
+  test.each([
+    ['that took too long', async (env: Record<string, string>) => expect(await loginPath(env)).toBeNull()],
+    [
+      'that is ended with us',
+      async (env: Record<string, string>, working: () => boolean) => {
+        const answer = loginPath(env);
+        await until('the profile is at work', working);
+        await endLoginShells();
+        expect(await answer).toBeNull();
+      },
+    ],
+  ])('E17 a profile %s lets go of what it holds, as when its terminal is closed', async (name, ask) => {
+    // As pyenv does it: a lock, given back by a trap. One that is left makes every later terminal wait.
+    const lock = join(root, `lock-${name.length}`);
+    const script = join(root, `rehash-${name.length}.sh`);
+    await writeFile(script, `echo > "${lock}"\ntrap 'rm -f "${lock}"' EXIT\nwhile :; do sleep 0.1; done\n`);
+    const HOME = await home(`locked-${name.length}`, `bash "${script}"\n`);
+    await ask({ PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME }, () => existsSync(lock));
+    await until('the lock is given back', () => !existsSync(lock));
+  });
+  test('E17 a profile that will not be hung up on is killed a moment later', async () => {
+    const pidFile = join(root, 'deaf.pid');
+    const HOME = await home('deaf', `trap '' HUP\necho $$ > "${pidFile}"\nwhile :; do sleep 0.1; done\n`);
+    const answer = loginPath({ PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME });
+    await until('the profile is at work', () => existsSync(pidFile));
+    await endLoginShells();
+    expect(await answer).toBeNull();
+    const pid = Number(await readFile(pidFile, 'utf8'));
+    await until('it is gone', () => !runs(pid, 'printf'));
   });
   test('E17 an answer is kept for a minute of the monotonic clock, whatever the wall clock does', async () => {
     const HOME = await home('counted', `echo asked >> "${root}/asked"\n`);

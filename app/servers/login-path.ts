@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
@@ -8,6 +8,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** How long a login shell may take to say its PATH, in milliseconds. */
 export const LOGIN_SHELL_MS = 3000;
+/** How long one that was hung up on may take to go, in milliseconds. */
+const HANG_UP_MS = 1000;
 /** How long an answer stays good, in milliseconds: PATH changes when something is installed. */
 const KEEP_MS = 60_000;
 /** What profiles may print before and after; beyond it the marker is not looked for. */
@@ -44,13 +46,38 @@ export function loginPath(env: Env): Promise<string | null> {
   return path;
 }
 
-/** coreutils; not there on every system. */
+/** coreutils; not there on every system. Told to hang up it tells its whole group, once. */
 const LIMITER = '/usr/bin/timeout';
 
 /** A profile that hangs must not outlive us for long where we are killed before we can end it. */
 function limited(words: readonly string[]): readonly string[] {
-  if (!existsSync(LIMITER)) return words;
-  return [LIMITER, '--signal=KILL', String(Math.ceil(LOGIN_SHELL_MS / 1000) + 1), ...words];
+  const seconds = (ms: number): string => String(Math.ceil(ms / 1000));
+  return [LIMITER, '--signal=HUP', `--kill-after=${seconds(HANG_UP_MS)}`, seconds(LOGIN_SHELL_MS + 1000), ...words];
+}
+
+/**
+ * Ends a shell that is the leader of its group, with what its profile hangs in, as a terminal that is closed does: what
+ * the profile holds is let go by its traps. Killed outright, pyenv for one leaves a lock behind that keeps every later
+ * terminal of the person waiting for a minute.
+ *
+ * @param isLimited the leader is the limiter. A group told twice would be interrupted in its traps.
+ */
+function hangUp(child: ChildProcess, isLimited: boolean): void {
+  const { pid } = child;
+  // Not collected yet, so the number is still this child's, and its group is what the profile hangs in.
+  const runs = (): boolean => child.exitCode === null && child.signalCode === null;
+  if (pid === undefined || !runs()) return;
+  const signal = (whom: number, name: 'SIGHUP' | 'SIGKILL'): void => {
+    if (!runs()) return;
+    try {
+      process.kill(whom, name);
+    } catch {
+      // It exited in this moment; nothing is left to end.
+    }
+  };
+  signal(isLimited ? pid : -pid, 'SIGHUP');
+  const timer = setTimeout(() => signal(-pid, 'SIGKILL'), HANG_UP_MS);
+  child.once('exit', () => clearTimeout(timer));
 }
 
 function askShell(shell: string, env: Env): Promise<string | null> {
@@ -59,19 +86,14 @@ function askShell(shell: string, env: Env): Promise<string | null> {
   for (const [name, value] of Object.entries(env)) if (value !== undefined) own[name] = value;
   return new Promise((resolve) => {
     // A session of its own: an interactive shell must not reach for our terminal.
-    const [program = shell, ...args] = limited([
-      shell,
-      '-l',
-      '-i',
-      '-c',
-      `printf '%s%s%s' ${marker} "$PATH" ${marker}`,
-    ]);
+    const words = [shell, '-l', '-i', '-c', `printf '%s%s%s' ${marker} "$PATH" ${marker}`];
+    const isLimited = existsSync(LIMITER);
+    const [program = shell, ...args] = isLimited ? limited(words) : words;
     const child = spawn(program, args, {
       env: { ...own, TERM: 'dumb' },
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true,
     });
-    let exited = false;
     let output = '';
     const settle = (path: string | null): void => {
       resolve(path);
@@ -80,34 +102,23 @@ function askShell(shell: string, env: Env): Promise<string | null> {
     };
     const timer = setTimeout(() => {
       settle(null);
-      endShell();
+      hangUp(child, isLimited);
     }, LOGIN_SHELL_MS);
-    const endShell = (): void => {
-      // Not collected yet, so the number is still this child's, and its group is what the profile hangs in.
-      if (exited || child.pid === undefined) return;
-      try {
-        process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // It exited in this moment; nothing is left to end.
-      }
-    };
     const over = new Promise<void>((done) => {
       for (const event of ['exit', 'error'] as const) child.once(event, () => done());
     });
     const end = async (): Promise<void> => {
       settle(null);
-      endShell();
+      hangUp(child, isLimited);
       await over;
     };
     running.add(end);
     void over.then(() => running.delete(end));
     child.on('error', () => {
-      exited = true;
       clearTimeout(timer);
       settle(null);
     });
     child.on('exit', () => {
-      exited = true;
       clearTimeout(timer);
       // What it printed may still be in the pipe.
       setTimeout(() => settle(null), 100).unref();

@@ -20,14 +20,17 @@ import { faultsOf } from './faults.ts';
 import type { GuardPort } from './guard-port.ts';
 import { HostSessions } from './host-sessions.ts';
 import { IdleWatch } from './idle.ts';
+import { IdlePolicy } from './idle-policy.ts';
 import { Lives } from './lives.ts';
 import type { Mode } from './local-core.ts';
 import { refOf } from './members.ts';
 import type { Memory } from './memory.ts';
 import { News } from './news.ts';
 import { isUndecided, Observatory, type Sight } from './observatory.ts';
+import { OnceSoon } from './once-soon.ts';
 import { Outdated } from './outdated.ts';
 import { reconcile } from './reconcile.ts';
+import { Rounds } from './rounds.ts';
 import type { SettingsSource } from './settings.ts';
 import { type HostPart, type LifeFacts, partOf } from './snapshot.ts';
 import { supervisedOf } from './supervised.ts';
@@ -97,9 +100,12 @@ export class HostSupervisor {
   readonly #watches: Watches;
   readonly #lives: Lives;
   readonly #outdated: Outdated;
-  readonly #idle: IdleWatch;
+  readonly #idle: IdlePolicy;
   readonly #sessions: HostSessions;
   readonly #asides = new Asides(() => this.#publish());
+  readonly #rounds = new Rounds(() => this.#see());
+  readonly #readings = new OnceSoon(GATHER_MS, () => this.#judgeAgain());
+  readonly #tellings = new OnceSoon(GATHER_SESSIONS_MS, () => this.#hearAgain());
   readonly #acts: Acts;
   readonly #news: News;
   readonly #onPart: () => void;
@@ -111,11 +117,6 @@ export class HostSupervisor {
   /** Why records cannot be kept; null when they can. */
   #recordsTrouble: string | null = null;
   #startable: Roll['startable'] = [];
-  #looking: Promise<void> | null = null;
-  #next: Promise<void> | null = null;
-  #timer: NodeJS.Timeout | null = null;
-  #gather: NodeJS.Timeout | null = null;
-  #gatherSession: NodeJS.Timeout | null = null;
   #watched: () => boolean = () => true;
   #observing: Promise<void> = Promise.resolve();
   #closing = false;
@@ -127,7 +128,6 @@ export class HostSupervisor {
     this.#parts = parts;
     this.#onPart = onPart;
     this.#news = new News(parts.audit, parts.self);
-    this.#idle = new IdleWatch(parts.idleAnnouncedMs);
     const { host, store, memory, settings } = parts;
     const { uid } = host;
     this.#observatory = new Observatory({
@@ -141,10 +141,10 @@ export class HostSupervisor {
       pending: this.#pending,
       writer: parts.writer,
       followAll: this.#follows || parts.hears,
-      onReading: () => this.#gatherReadings(),
-      onSessions: () => this.#gatherSessions(),
+      onReading: () => this.#readings.call(),
+      onSessions: () => this.#tellings.call(),
     });
-    this.#sessions = new HostSessions(parts, () => this.#gatherSessions());
+    this.#sessions = new HostSessions(parts, () => this.#tellings.call());
     this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
     this.#lives = new Lives(
       host.name,
@@ -162,13 +162,21 @@ export class HostSupervisor {
       kindOf: (name) => settings.kindOf(name),
       programOf: (name) => this.#startable.find(({ kind, available }) => available && kind === name)?.detail ?? null,
     });
+    const idle = new IdleWatch(parts.idleAnnouncedMs);
+    this.#idle = new IdlePolicy({
+      watch: idle,
+      usualMinutes: () => settings.config.idle.stopAfterMinutes,
+      sessionsOn: (row) => this.#sessions.on(row),
+      announced: (row, minutes) => this.#news.idleSoon(row, minutes),
+      due: (row) => this.#asides.run('idle', this.#acts.stopIdle(row.id)),
+    });
     this.#acts = new Acts({
       ...parts,
       uid,
       tasks: this.#tasks,
       lives: this.#lives,
       sessions: this.#sessions,
-      idle: this.#idle,
+      idle,
       trouble: (error) => this.#asides.failed('recovery', error),
       pending: this.#pending,
       observatory: this.#observatory,
@@ -217,7 +225,7 @@ export class HostSupervisor {
       // Looking for programs may ask the login shell, which takes as long as the person's profile does.
       this.#asides.run('programs', this.#findStartable());
       this.#news.adopted(this.#sight?.servers ?? []);
-      this.#schedule();
+      this.#beginRounds();
     } else if (this.#parts.hears) {
       await this.#hear();
     } else if (mode === 'read') {
@@ -227,20 +235,7 @@ export class HostSupervisor {
 
   /** A look that began after this call, judged and published. */
   refresh(): Promise<void> {
-    if (this.#looking === null) {
-      this.#looking = this.#see().finally(() => {
-        this.#looking = null;
-      });
-      return this.#looking;
-    }
-    // The one under way began before this call and may have missed what it is about.
-    const again = (): Promise<void> => {
-      this.#next = null;
-      return this.refresh();
-    };
-    // Whatever went wrong in that one must not stand in the way of the next.
-    this.#next ??= this.#looking.then(again, again);
-    return this.#next;
+    return this.#rounds.ask();
   }
 
   /** Looks again until no standing hangs on more watching, or the time for that is up. */
@@ -300,7 +295,8 @@ export class HostSupervisor {
     this.#sight = sight;
     const missing = this.#lives.observe(sight);
     this.#observeSessions(sight);
-    this.#seeToIdle(sight);
+    // A guard ends what has lost its owner, and a command does what it was told.
+    if (this.#parts.mode === 'app' && !this.#closing) this.#idle.observe(sight.servers);
     this.#publish();
     if (!this.#follows) return;
     this.#parts.guard?.feed(this.supervised());
@@ -348,20 +344,15 @@ export class HostSupervisor {
 
   /** The way to a listener has opened or closed. */
   reached(): void {
-    this.#gatherReadings();
+    this.#readings.call();
   }
 
-  #gatherReadings(): void {
-    if (this.#gather !== null || this.#closed) return;
-    this.#gather = setTimeout(() => {
-      this.#gather = null;
-      const sight = this.#sight;
-      if (sight === null || this.#looking !== null || this.#closed) return;
-      this.#asides.run(
-        'judging',
-        this.#observatory.again(sight).then((judged) => this.#accept(judged)),
-      );
-    }, GATHER_MS);
+  /** A look that is under way judges anyway. */
+  #judgeAgain(): void {
+    const sight = this.#sight;
+    if (sight === null || this.#rounds.underWay) return;
+    const judging = this.#observatory.again(sight).then((judged) => this.#accept(judged));
+    this.#asides.run('judging', judging);
   }
 
   #onExit(ref: ProcessRef, status: ExitStatus | null): void {
@@ -373,15 +364,10 @@ export class HostSupervisor {
     this.#asides.run('looking', this.refresh());
   }
 
-  #gatherSessions(): void {
-    if (this.#gatherSession !== null || this.#closed) return;
-    this.#gatherSession = setTimeout(() => {
-      this.#gatherSession = null;
-      const sight = this.#sight;
-      if (sight === null || this.#closed) return;
-      this.#observeSessions(sight);
-      this.#publish();
-    }, GATHER_SESSIONS_MS);
+  #hearAgain(): void {
+    if (this.#sight === null) return;
+    this.#observeSessions(this.#sight);
+    this.#publish();
   }
 
   /** What has ended is published when whoever is missing has been asked after. */
@@ -406,17 +392,13 @@ export class HostSupervisor {
     this.#publish();
   }
 
-  #schedule(): void {
-    if (this.#closing) return;
+  #beginRounds(): void {
     const { reachable, lookEverySeconds } = this.#parts;
-    const seconds = lookEverySeconds() * (this.#watched() ? 1 : UNWATCHED);
-    this.#timer = setTimeout(() => {
-      const looking = reachable() ? this.refresh() : Promise.resolve();
-      this.#asides.run(
-        'looking',
-        looking.finally(() => this.#schedule()),
-      );
-    }, seconds * 1000);
+    this.#rounds.begin(
+      () => lookEverySeconds() * (this.#watched() ? 1 : UNWATCHED) * 1000,
+      () => !reachable(),
+      (round) => this.#asides.run('looking', round),
+    );
   }
 
   #snapshot(): HostPart {
@@ -447,38 +429,12 @@ export class HostSupervisor {
   }
 
   #lifeOf(record: ServerRecord): LifeFacts {
-    const stopAt = this.#idle.shownStopAt(record.nonce);
     return {
       state: this.#lives.state(record.nonce),
       outdated: this.#outdated.of(record),
-      idleMinutes: this.#idleMinutes(record),
-      idleStopAt: stopAt === null ? null : new Date(stopAt).toISOString(),
+      idleMinutes: this.#idle.minutesOf(record),
+      idleStopAt: this.#idle.stopAtOf(record),
     };
-  }
-
-  #idleMinutes({ idleMinutes }: ServerRecord): number | null {
-    return idleMinutes === undefined ? this.#parts.settings.config.idle.stopAfterMinutes : idleMinutes;
-  }
-
-  /** Only the app keeps the idle policy: a guard ends what has lost its owner, and a command does what it was told. */
-  #seeToIdle({ servers }: Sight): void {
-    if (this.#parts.mode !== 'app' || this.#closing) return;
-    const ours = servers.flatMap(({ row, record }) => (record === null ? [] : [{ row, record: record.record }]));
-    const facts = ours.map(({ row, record }) => ({
-      nonce: record.nonce,
-      minutes: this.#idleMinutes(record),
-      // One of which nothing was said on this connection may wait for somebody, whatever else is silent.
-      busy:
-        row.busy === 'idle' && this.#sessions.on(row.id).some(({ state }) => state === 'unknown')
-          ? 'unknown'
-          : row.busy,
-      clients: row.clients?.length ?? null,
-    }));
-    const { announced, due } = this.#idle.observe(facts, performance.now());
-    for (const { row, record } of ours) {
-      if (announced.includes(record.nonce)) this.#news.idleSoon(row, this.#idleMinutes(record) ?? 0);
-      if (due.includes(record.nonce)) this.#asides.run('idle', this.#acts.stopIdle(row.id));
-    }
   }
 
   #guardTrouble(): { why: string; unguarded: number } | null {
@@ -533,7 +489,7 @@ export class HostSupervisor {
   async quit(stopServers: boolean, deadlineMs: number): Promise<QuitReport> {
     if (this.#closing) return { stopped: 0, leftRunning: 0, failed: [] };
     this.#closing = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#rounds.end();
     return this.#acts.quit(stopServers, deadlineMs);
   }
 
@@ -542,12 +498,12 @@ export class HostSupervisor {
     await this.quit(false, 0);
     this.#closed = true;
     this.#unfollow();
-    if (this.#gather !== null) clearTimeout(this.#gather);
-    if (this.#gatherSession !== null) clearTimeout(this.#gatherSession);
+    this.#readings.end();
+    this.#tellings.end();
     this.#sessions.close();
     this.#watches.close();
     this.#observatory.close();
-    await this.#looking?.catch(() => undefined);
+    await this.#rounds.over();
     await this.#parts.host.close();
   }
 }

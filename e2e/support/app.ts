@@ -68,6 +68,7 @@ export class Folders {
   readonly state = this.#make('state');
   readonly config = this.#make('config');
   readonly runtime = this.#make('run');
+  readonly home = this.#make('home');
 
   #make(name: string): string {
     const path = join(this.root, name);
@@ -105,6 +106,9 @@ export async function launchSpec(options: LaunchOptions): Promise<{ args: string
     ROLLCALL_STATE_DIR: folders.state,
     ROLLCALL_CONFIG_DIR: folders.config,
     XDG_RUNTIME_DIR: folders.runtime,
+    // Nobody's profile is run, and nobody's settings and sessions are read.
+    HOME: folders.home,
+    SHELL: '/bin/sh',
     [MARK]: options.mark,
     // Nothing of the machine's own bus: a test without one must find none.
     DBUS_SESSION_BUS_ADDRESS: options.bus ?? `unix:path=${join(folders.root, 'no-bus')}`,

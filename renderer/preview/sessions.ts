@@ -13,20 +13,38 @@ interface Brief {
   readonly more?: Partial<Session>;
 }
 
+const CLAUDE_ONLY_READ = 'Rollcall only reads what claude says of its sessions.';
+
+/** One that claude carries in a process of its own; its file tells of it. */
+const OF_CLAUDE: Partial<Session> = {
+  kind: 'claude',
+  server: null,
+  carrier: 'claude, PID 4711',
+  attach: null,
+  abort: { allowed: 'no', why: CLAUDE_ONLY_READ },
+  end: { allowed: 'no', why: CLAUDE_ONLY_READ },
+};
+
+/** Why nothing is known of them, in the words of the kinds. */
+const UNKNOWN: Readonly<Record<string, string>> = {
+  codex: 'codex tells of its threads only to a client of its own',
+  t3: 't3 tells of its sessions only to a client that has been paired with it',
+};
+
 const EXAMPLES: readonly Brief[] = [
   { title: 'Move invoices to the new ledger', on: 30_010, state: 'busy', age: 4 * MINUTE },
-  { title: 'Split the tokenizer into passes', on: 60_211, state: 'busy', age: 11 * MINUTE },
+  { title: 'Split the tokenizer into passes', on: 60_211, state: 'busy', age: 11 * MINUTE, more: OF_CLAUDE },
   { title: 'Rewrite the landing page header', on: 20_533, state: 'busy', age: MINUTE },
   { title: 'Port image tests to the new runner', on: 20_533, state: 'busy', age: 27 * MINUTE },
   { title: 'Sweep learning rates, stage 2', on: 7011, state: 'busy', age: 2 * HOUR + 4 * MINUTE },
   { title: 'Why does the export time out?', on: 30_010, age: 12 * MINUTE },
   { title: 'Shop checkout copy', on: 8100, age: 20 * MINUTE },
   { title: 'Try the kestrel cache patch', on: 50_087, age: 36 * MINUTE },
-  { title: 'Outline for the spring notes', on: 30_044, age: 38 * MINUTE },
+  { title: 'Outline the release notes', on: 30_010, age: 38 * MINUTE },
   { title: 'Add CSV import', on: 30_010, age: HOUR + 6 * MINUTE },
   { title: 'Review rate limits', on: 20_777, age: 2 * HOUR + MINUTE },
   { title: 'Tidy the footer links', on: 20_533, age: 3 * HOUR + 40 * MINUTE },
-  { title: 'Trim unused grammar rules', on: 52_914, age: 5 * HOUR + 9 * MINUTE },
+  { title: 'Trim unused map layers', on: 41_207, age: 5 * HOUR + 9 * MINUTE },
   { title: 'Backfill the 2019 orders', on: 20_931, age: DAY + 8 * HOUR },
   { title: 'Dry run on the staging dump, then compare the row counts', on: 20_931, age: DAY + 9 * HOUR },
   { title: 'Fix the map tile seams', on: 41_207, age: 2 * DAY + 3 * HOUR },
@@ -76,10 +94,7 @@ function countOf(server: Server, sessions: readonly Session[]): Server['sessions
   if (own.length > 0) {
     return { known: true, live: own.length, busy: own.filter(({ state }) => state === 'busy').length };
   }
-  return {
-    known: false,
-    why: server.kind === 'codex' ? 'its kind tells nothing of them' : 'it is locked behind a password',
-  };
+  return { known: false, why: UNKNOWN[server.kind] ?? 'it is locked behind a password' };
 }
 
 /** The example's sessions, of those servers that it has. */
@@ -99,7 +114,6 @@ export function statesRoll(roll: Roll): Roll {
     more,
   });
   const parent = id(0x5e5_0000);
-  const no: Session['end'] = { allowed: 'no', why: 'Rollcall only reads what claude says of its sessions.' };
   const sessions = carried(
     [
       on('Move invoices to the new ledger', 'busy', 4 * MINUTE),
@@ -126,13 +140,8 @@ export function statesRoll(roll: Roll): Roll {
         end: { allowed: 'no', why: 'It has ended.' },
       }),
       on('Explain this stack trace', 'busy', 70_000, {
-        kind: 'claude',
-        server: null,
-        carrier: 'claude, PID 4711',
+        ...OF_CLAUDE,
         directory: `${HOME}/src/atlas`,
-        attach: null,
-        abort: no,
-        end: no,
       }),
     ],
     roll.servers,
