@@ -233,7 +233,7 @@ test('head may stop reading in the middle', async () => {
   ]);
   expect(ran.err).toBe('');
   expect(ran.out).toMatch(/^local, 3000 servers, 3000 leaked.*\ncodes 0\n$/u);
-}, 30_000);
+});
 
 const ENDED: Ended = {
   nonce: '0b9f7c1e-5d0c-4c55-8a57-6f1e2d3c4b5a',
@@ -618,4 +618,4 @@ test('list --watch prints again only when something changed, survives the app, a
   const code = await new Promise((done) => child.on('exit', done));
   expect(code).toBe(0);
   expect(existsSync(paths().writerLock)).toBe(false);
-}, 30_000);
+});

@@ -14,7 +14,7 @@ let program = '';
 
 beforeAll(async () => {
   if (trouble === null) program = await bundleCommand();
-}, 60_000);
+});
 
 test.skipIf(trouble !== null)(
   `commands for a host connect for themselves, act there, and leave the servers and nothing else (${trouble ?? 'real sshd'})`,
@@ -93,5 +93,5 @@ test.skipIf(trouble !== null)(
     await gone;
     expect(readdirSync(join(own.paths.runtimeDir, 'ssh'))).toEqual([]);
   },
-  60_000,
+  120_000,
 );

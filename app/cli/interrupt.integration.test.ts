@@ -44,7 +44,7 @@ test.each(['SIGINT', 'SIGHUP'] as const)(
     expect(livingIn(project)).toEqual([]);
     expect(readdirSync(paths.recordsDir)).toEqual([]);
   },
-  60_000,
+  120_000,
 );
 
 function auditText(path: string): string {

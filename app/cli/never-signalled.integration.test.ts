@@ -94,7 +94,7 @@ print(thread.native_id, flush=True); time.sleep(60)
   expect(own.said).toMatch(/never signalled[\s\S]*ended with 1, and \d+ lives/u);
   expect(trace.signals()).toEqual([]);
   expect([bystander.pid, holder.pid, lookalike.pid].map(isAlive)).toEqual([true, true, true]);
-}, 60_000);
+}, 180_000);
 
 test('a command given inside a server, by the agent that it carries, does not end that server', async () => {
   const folder = temporaryFolder();
@@ -122,7 +122,7 @@ test('a command given inside a server, by the agent that it carries, does not en
   expect(readFileSync(`${out}.code`, 'utf8')).toBe('1');
   expect(trace.signals()).toEqual([]);
   expect(isAlive(server.pid)).toBe(true);
-}, 60_000);
+});
 
 test('`rollcall reap --all` signals what is leaked, each by its own number, and nobody else', async () => {
   const folder = join(temporaryFolder(), 'servers');
@@ -144,4 +144,4 @@ test('`rollcall reap --all` signals what is leaked, each by its own number, and 
   const { code } = await ran([...trace.prefix, process.execPath, program, 'reap', '--all', '--yes']);
   expect([code, isAlive(leaked), isAlive(owned.pid)]).toEqual([0, false, true]);
   expect(trace.signals()).toEqual([`SIGTERM ${leaked}`]);
-}, 60_000);
+});

@@ -85,7 +85,7 @@ test('without the app: listed without a trace, refused while busy, interrupted, 
   // What has ended is known to the next command, too: it is not ended once more.
   expect((await scene.cli('end', 'ses_two', '--yes')).err).toContain('“Count the sheep” was not ended. It has ended.');
   expect((await scene.cli('audit', '--session', 'ses_two')).out).toContain('session-ended');
-}, 60_000);
+});
 
 test('with the app: it acts for the command, and the hook has run', async () => {
   open();
@@ -104,4 +104,4 @@ test('with the app: it acts for the command, and the hook has run', async () => 
   expect((await scene.cli('idle', String(pid), '45')).out).toMatch(/ stops when it has been idle for 45 min\.\n$/u);
   expect(JSON.parse((await scene.cli('list', '--json')).out).servers[0].supervised.idleMinutes).toBe(45);
   await app.quit();
-}, 60_000);
+});

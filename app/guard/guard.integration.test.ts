@@ -499,7 +499,7 @@ describe('the guard itself', () => {
     await app.crash();
     await scene.until('the server is gone', () => !isAlive(server));
     await everybodyIsGone();
-  }, 60_000);
+  });
 
   test('two guards of one run: one does the work, the other finds it done', async () => {
     open();

@@ -260,7 +260,7 @@ export class Scene {
   }
 
   /** Waits, and says what the guard said when it is in vain. */
-  async until(what: string, test: () => boolean, timeoutMs = 15_000): Promise<void> {
+  async until(what: string, test: () => boolean, timeoutMs = 30_000): Promise<void> {
     try {
       await waitUntil(what, test, timeoutMs);
     } catch (error) {

@@ -94,7 +94,7 @@ test('the app is killed with sessions alive: the guard ends their server and run
   expect((await scene.roll()).sessions.map(({ state }) => state)).toEqual(['ended', 'ended']);
   await next.quit();
   expect(told()).toHaveLength(2);
-}, 60_000);
+});
 
 test('a session ends just before the app is killed, in the middle of its hook: it runs once; the other one’s too', async () => {
   open(2);
@@ -107,7 +107,7 @@ test('a session ends just before the app is killed, in the middle of its hook: i
   await app.crash();
   await everybodyIsGone();
   expect(reasons()).toEqual(['ses_one deleted', 'ses_two app-killed']);
-}, 60_000);
+});
 
 test('a server is killed with sessions alive, and so is one that Rollcall never started', async () => {
   open();
@@ -131,7 +131,7 @@ test('a server is killed with sessions alive, and so is one that Rollcall never 
   await scene.until('its hooks have run', () => told().length === 2);
   expect(reasons()).toEqual(both('server-crashed'));
   await next.quit();
-}, 60_000);
+});
 
 test('the guard is killed, then the app: the new guard knows what the old one knew', async () => {
   open();
@@ -145,7 +145,7 @@ test('the guard is killed, then the app: the new guard knows what the old one kn
   await app.crash();
   await everybodyIsGone();
   expect(reasons()).toEqual(both('app-killed'));
-}, 60_000);
+});
 
 test('both are killed, and the server goes while nobody watches: the next app runs what is due, for that server alone', async () => {
   open();
@@ -168,7 +168,7 @@ test('both are killed, and the server goes while nobody watches: the next app ru
   // Kept running, and its sessions with it.
   expect(isAlive(lives)).toBe(true);
   expect(told()).toHaveLength(2);
-}, 60_000);
+});
 
 test('an orderly quit stops the server; the guard sees hooks through that take longer, and no hook runs twice', async () => {
   open(3);
@@ -180,7 +180,7 @@ test('an orderly quit stops the server; the guard sees hooks through that take l
   expect(reasons()).toEqual(both('quit'));
   const ledger = readFileSync(scene.paths.sessionsFile, 'utf8');
   expect(ledger.match(/"line":"done"/gu)).toHaveLength(2);
-}, 60_000);
+});
 
 test('without any app, a command that stops a server runs what is due at the end of its sessions', async () => {
   open(0, { quit: { stopLocalServers: false } });
@@ -192,4 +192,4 @@ test('without any app, a command that stops a server runs what is due at the end
   expect(isAlive(pid)).toBe(true);
   expect(await scene.cli('stop', String(pid), '--force')).toMatchObject({ code: 0 });
   expect(reasons()).toEqual(both('server-stopped'));
-}, 60_000);
+});

@@ -85,7 +85,7 @@ test.skipIf(trouble !== null)(
       await scene.dispose();
     }
   },
-  90_000,
+  120_000,
 );
 
 test.skipIf(trouble !== null)(
@@ -112,5 +112,5 @@ test.skipIf(trouble !== null)(
       await scene.dispose();
     }
   },
-  60_000,
+  120_000,
 );

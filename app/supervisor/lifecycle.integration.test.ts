@@ -321,7 +321,7 @@ test('a server that hangs is unresponsive, is not restarted, and is ready again 
   process.kill(pid, 'SIGCONT');
   await world.until('it answers again', () => world.server(pid)?.supervised?.state === 'ready', 40_000);
   expect(world.server(pid)?.standing).toBe('supervised');
-}, 90_000);
+});
 
 test('a replaced program and a changed start command are said, and nothing is restarted for them', async () => {
   await open();

@@ -177,4 +177,4 @@ test('B19 ten starts and stops leave no descriptor of ours behind', async () => 
   const before = descriptors();
   for (let count = 0; count < 10; count += 1) await round();
   await waitUntil('descriptors are as few as before', () => descriptors() <= before + 3);
-}, 90_000);
+});

@@ -150,7 +150,7 @@ test('B4 B14 one that burns a core, ignores SIGTERM and never collects its child
   );
   expect(signalled()).not.toContain(`SIGTERM ${zombie}`);
   expect(isAlive(pid)).toBe(false);
-}, 60_000);
+});
 
 test('a server that the kernel holds is said to have survived, is shown on, and is gone once the kernel lets go', async (context) => {
   const hung = await hungFolder();
@@ -169,7 +169,7 @@ test('a server that the kernel holds is said to have survived, is shown on, and 
   hung.release();
   await waitUntil('it has ended', () => !isAlive(pid));
   expect((await reapId(id)).results).toMatchObject([{ outcome: 'gone', signals: [] }]);
-}, 60_000);
+});
 
 test('a child that the kernel holds is named, becomes a leftover, and a second reap finishes it', async (context) => {
   const hung = await hungFolder();
@@ -193,7 +193,7 @@ test('a child that the kernel holds is named, becomes a leftover, and a second r
   hung.release();
   expect((await second).results).toMatchObject([{ outcome: 'gone' }]);
   expect(isAlive(child)).toBe(false);
-}, 60_000);
+});
 
 test('a server of ours whose start command is a loop ends with that loop, and stopped means that nothing listens', async () => {
   const listens = `require('node:http').createServer((_, response) => response.end('fine')).listen(0, '127.0.0.1');`;

@@ -65,7 +65,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     },
     server: (pid) => core.roll.servers.find((server) => server.pids.includes(pid)),
     leftover: (pid) => core.roll.leftovers.find((leftover) => leftover.pid === pid),
-    until: (what, test, timeoutMs = 15_000) =>
+    until: (what, test, timeoutMs = 30_000) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           stop();

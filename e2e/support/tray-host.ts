@@ -170,7 +170,7 @@ export async function startTrayHost(busAddress: string, withHost = true): Promis
     get registered() {
       return items.length;
     },
-    icon: (timeoutMs = 10_000) =>
+    icon: (timeoutMs = 20_000) =>
       eventually(() => {
         const item = items.at(-1);
         if (item === undefined) throw new Error('no tray icon has registered');

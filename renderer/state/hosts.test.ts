@@ -124,7 +124,7 @@ describe('what is asked of a host', () => {
     ]);
     acts.openHost(hostOf(roll, 'build-01'), 'disconnect-stop');
     const { dialog } = store.getState();
-    expect(dialog?.type === 'disconnect' ? dialog.servers.map(({ kind }) => kind) : []).toEqual(['t3']);
+    expect(dialog?.type === 'disconnect' ? dialog.servers.map(({ kind }) => kind) : []).toEqual(['opencode']);
     acts.openHost(hostOf(roll, 'build-01'), 'remove');
     expect(store.getState().dialog?.type).toBe('remove-host');
     expect(commands(bridge)).toHaveLength(3);

@@ -57,7 +57,7 @@ describe('the servers list', () => {
       'codex stdio',
       '[build-01]',
       'opencode :4096',
-      't3 :3773',
+      'opencode :4500',
       'opencode :39115',
       'opencode :4180',
       '[gpu-rack]',
@@ -118,10 +118,10 @@ describe('the servers list', () => {
       'opencode :4096',
       'codex stdio',
       'opencode :34801',
-      'codex :41877',
       'opencode :14200',
-      't3 :3773',
+      'codex :41877',
       'opencode :4100',
+      't3 :3773',
     ]);
     expect(nextSort(NATURAL, 'server')).toEqual({ column: 'server', descending: false });
   });
@@ -411,7 +411,7 @@ test('timeline: newest first, a head per day, and equal entries keep keys of the
   const all = { host: null, server: null, session: null, filter: '' };
   const before = timelineItems(roll, all, now);
   expect(before.flatMap((item) => (item.type === 'group' ? [item.title] : []))).toEqual(['Today', 'Yesterday']);
-  expect(before[1]).toMatchObject({ entry: { event: 'idle-soon', subject: 't3 :3773 on local' } });
+  expect(before[1]).toMatchObject({ entry: { event: 'idle-soon', subject: 'opencode :4410 on local' } });
   roll.timeline.push({ ...first });
   const keys = timelineItems(roll, all, now).map((item) => item.key);
   expect(new Set(keys).size).toBe(before.length + 1);

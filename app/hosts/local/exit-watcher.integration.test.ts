@@ -97,6 +97,7 @@ beforeAll(async () => {
   script = await bundle({
     beside: new URL(import.meta.url),
     code: `
+      import { readFile } from 'node:fs/promises';
       import { tmpdir } from 'node:os';
       import { createLocalHost } from './local-host.ts';
       import { inlineLooker } from './looker.ts';
@@ -105,7 +106,10 @@ beforeAll(async () => {
       const info = await host.inspect(Number(pid));
       if (info === null) throw new Error('not there');
       host.watchExit({ identity: info.identity, evidence: info }, () => undefined);
-      if (how === 'close') await host.close();
+      if (how === 'read') {
+        for (let n = 0; n < 5; n += 1) await readFile('/proc/self/stat');
+        await host.close();
+      } else if (how === 'close') await host.close();
       else if (how === 'exit') process.exit(7);
       else process.exitCode = 1;
     `,
@@ -113,12 +117,14 @@ beforeAll(async () => {
 });
 
 test.each([
-  ['close', 0],
-  ['exit', 7],
-])('a pending watch does not keep a process alive after %s', async (how, code) => {
+  ['a pending watch does not keep a process alive after its host is closed', 'close', 0, {}],
+  ['a pending watch does not keep a process alive that exits', 'exit', 7, {}],
+  ['files are read beside a pending watch, on the only thread of the pool', 'read', 0, { UV_THREADPOOL_SIZE: '1' }],
+])('%s', async (_, how, code, more) => {
   const sleeper = start('sleep', ['60']);
   const ended = await run(process.execPath, [fileURLToPath(script), how, String(sleeper.pid)], {
     timeout: 15_000,
+    env: { ...process.env, ...more },
   }).then(
     () => 0,
     (error: { code: number | null; killed: boolean }) => (error.killed ? 'hung' : error.code),
@@ -183,5 +189,5 @@ test.each([
     expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before.descriptors);
     expect(children()).toBe(before.children);
   },
-  60_000,
+  120_000,
 );

@@ -26,7 +26,10 @@ export interface Libc {
   epollCreate(): number;
   epollAdd(epoll: number, fd: number): string | null;
   epollRemove(epoll: number, fd: number): void;
-  /** Resolves with the descriptors that are ready, without end of waiting. Holds one pool thread while pending. */
+  /**
+   * Resolves with the descriptors that are ready. Holds one thread of Node's pool while pending: without end, or where
+   * that is the only one for a moment at most, after which none may be ready.
+   */
   epollWait(epoll: number): Promise<number[]>;
   eventfd(): number;
   eventfdWake(fd: number): void;
@@ -57,6 +60,13 @@ const EPOLL_CTL_DEL = 2;
 const FIRST_UNSHARED_FD = 3;
 const EVERY_FD = 0xffff_ffff;
 const EVENTS_AT_ONCE = 64;
+/** Longest wait for events where Node's pool has one thread, which files are read on, too. In milliseconds. */
+const SHARED_WAIT_MS = 50;
+
+/** Longest wait for events at a time, in milliseconds; -1: without end. libuv takes what is no number for one thread. */
+function longestWait(poolThreads = process.env['UV_THREADPOOL_SIZE']): number {
+  return poolThreads === undefined || Number.parseInt(poolThreads, 10) > 1 ? -1 : SHARED_WAIT_MS;
+}
 
 interface EpollEvent {
   events: number;
@@ -132,6 +142,7 @@ function bindings(koffi: Koffi): Libc {
     fd: number,
     event: EpollEvent,
   ) => number;
+  const longest = longestWait();
   const wait = library.func('epoll_wait', 'int', ['int', koffi.out(koffi.pointer(epollEvent)), 'int', 'int']);
   const newEventfd = library.func('eventfd', 'int', ['uint', 'int']) as (initial: number, flags: number) => number;
   const write = library.func('write', 'long', ['int', 'void *', 'size_t']) as (
@@ -202,8 +213,8 @@ function bindings(koffi: Koffi): Libc {
     epollWait: (epoll) =>
       new Promise((resolve) => {
         const events: EpollEvent[] = Array.from({ length: EVENTS_AT_ONCE }, () => ({ events: 0, data: 0 }));
-        wait.async(epoll, events, EVENTS_AT_ONCE, -1, (_error: unknown, count: number) => {
-          // A wait cut short by a signal reports no events; the caller waits again.
+        wait.async(epoll, events, EVENTS_AT_ONCE, longest, (_error: unknown, count: number) => {
+          // A wait that is over, or was cut short by a signal, reports no events; the caller waits again.
           resolve(events.slice(0, Math.max(0, Number(count) || 0)).map((event) => Number(event.data)));
         });
       }),

@@ -276,7 +276,7 @@ while True:
     counted += seen.counted;
   }
   expect(counted).toBeGreaterThan(200);
-}, 60_000);
+});
 
 test.runIf(isRoot)('C19 a process that may not be read is reported as partial, never as gone', async () => {
   // A look without root's rights at root's process: made by giving them up in a process of its own is slow, so the

@@ -87,7 +87,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until something holds; fails after `timeoutMs`. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+export async function until(what: string, holds: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`${what} did not come true within ${timeoutMs} ms`);
