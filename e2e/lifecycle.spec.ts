@@ -160,23 +160,6 @@ test('E3 SIGHUP right behind SIGTERM, as at the end of a session, does not cut t
   expect(output()).toContain('Rollcall has quit: 1 server stopped.');
 });
 
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-  test(`${signal} is an orderly quit`, async ({ folders, mark, bus }) => {
-    const { child, output } = await spawnApp({
-      folders,
-      mark,
-      bus,
-      roll: roll({ servers: [server(1, 'supervised')] }),
-    });
-    await whenServing(folders);
-    const exit = ended(child);
-    child.kill(signal);
-    expect(await exit).toEqual({ code: 0, signal: null });
-    expect(output()).toContain('Rollcall has quit: 1 server stopped.');
-    await eventually(() => expect(marked(mark)).toEqual([]));
-  });
-}
-
 test('E7 Quit in the tray menu ends the app, with a window open, and leaves no process', async ({
   launch,
   panel,

@@ -25,6 +25,8 @@ export function pictureRoll(): Roll {
     ...roll,
     servers,
     sessions: exampleRoll().sessions.flatMap((session) => {
+      // A process of its own carries it, here.
+      if (session.server === null) return session.host === 'local' ? [session] : [];
       const carrier = servers.find(({ id }) => id === session.server);
       return carrier === undefined ? [] : [{ ...session, host: 'local', directory: carrier.directory }];
     }),

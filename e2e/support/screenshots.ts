@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { ElectronApplication, Page } from '@playwright/test';
 import type { Roll } from '../../app/roll/schema.ts';
@@ -138,7 +139,7 @@ for (const [name, theme, size, file] of wanted) {
     if (scene === undefined) throw new Error(`there is no scene ${name}`);
     mkdirSync(folder, { recursive: true });
     // Without a panel the window opens by itself.
-    const app = await launch({ roll: scene.roll, bus: null, env: { ROLLCALL_THEME: theme } });
+    const app = await launch({ roll: scene.roll, bus: null, env: { ROLLCALL_THEME: theme, HOME: homedir() } });
     try {
       // The fixture is there once the window is.
       const page = await windowOf(app);
