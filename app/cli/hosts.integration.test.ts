@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { until } from '../hosts/local/testing/processes.ts';
 import { sshConfig, sshdTrouble, testSshd } from '../hosts/ssh/testing/sshd.ts';
@@ -62,6 +62,60 @@ test.skipIf(trouble !== null)(
 
     await until('no connection is left', () => box.connections().length === 0);
     expect(readdirSync(join(own.paths.runtimeDir, 'ssh'))).toEqual([]);
+  },
+  240_000,
+);
+
+test.skipIf(trouble !== null)(
+  `F15 over SSH a look-alike is in no list and no plan, and refused by name, whatever the account's environment (${trouble ?? 'real sshd'})`,
+  async () => {
+    // Each of these changes how a program there prints what is read.
+    const env = {
+      TIME_STYLE: 'long-iso',
+      QUOTING_STYLE: 'c',
+      BLOCK_SIZE: 'human-readable',
+      GREP_OPTIONS: '--color=always',
+    };
+    const box = await testSshd({ machine: true, env });
+    const config = sshConfig({ box: [box] });
+    const project = join(box.folder, 'project');
+    for (const folder of [project, join(box.folder, 'real')]) mkdirSync(folder);
+    writeFileSync(join(project, 'serve'), '');
+    const path = installFake(join(box.folder, 'real'));
+    const there = async (line: string): Promise<string> => {
+      const { code, out, err } = await running(['ssh', '-F', config, 'box', line], { PATH: process.env['PATH'] ?? '' })
+        .ended;
+      if (code !== 0) throw new Error(`${line} ended with ${code}: ${err}`);
+      return out.trim();
+    };
+    const quiet = '</dev/null >/dev/null 2>&1 & echo $!';
+    const alike = await there(`cd ${project}; setsid bash -c 'exec -a opencode tail serve -f /dev/null' ${quiet}`);
+    const real = await there(`cd ${dirname(path)}; FAKE='{}' setsid ${path} serve --port 0 ${quiet}`);
+
+    const home = join(box.folder, 'here');
+    mkdirSync(home);
+    const own = new CommandHome(home, { hosts: { box: {} }, leak: { graceSeconds: 0 } });
+    const rollcall = (...words: string[]): Promise<Ran> =>
+      running([process.execPath, program, ...words], { ...own.env, ROLLCALL_SSH_CONFIG: config }).ended;
+    const listed = async () => JSON.parse((await rollcall('list', '--host', 'box', '--json')).out).servers;
+    let servers: { pid: number; directory: string | null; standing: string }[] = [];
+    await until('the real one is leaked', async () => {
+      servers = await listed();
+      return servers.some(({ standing }) => standing === 'leaked');
+    });
+    expect(servers).toMatchObject([{ pid: Number(real), directory: dirname(path), standing: 'leaked' }]);
+
+    const named = await rollcall('reap', alike, '--host', 'box', '--yes');
+    expect(named.code).not.toBe(0);
+    expect(`${named.out}${named.err}`).toContain('no agent server');
+    const forced = await rollcall('reap', alike, '--host', 'box', '--yes', '--force');
+    expect(forced.code).not.toBe(0);
+    const everything = await rollcall('reap', '--all', '--host', 'box', '--yes');
+    expect(everything).toMatchObject({ code: 0 });
+    expect(await there(`kill -0 ${alike} && echo alive`)).toBe('alive');
+    // The machine's first process may not have collected it yet.
+    expect(await there(`cut -d ' ' -f 3 /proc/${real}/stat 2>/dev/null || echo gone`)).toMatch(/^(?:Z|gone)$/u);
+    expect(await listed()).toEqual([]);
   },
   240_000,
 );

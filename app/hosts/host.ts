@@ -13,6 +13,7 @@ export const MARK_NAMES = [
   '_',
 ] as const;
 export type MarkName = (typeof MARK_NAMES)[number];
+export type Marks = Readonly<Partial<Record<MarkName, string>>>;
 
 /** One process as a look saw it. Bytes are bytes, times are milliseconds since the epoch (for people only). */
 export interface ProcessInfo {
@@ -52,7 +53,8 @@ export interface ProcessInfo {
   readonly cgroup: string | null;
   /** PID namespace the process itself lives in; null where unreadable. */
   readonly ownPidNamespace: string | null;
-  readonly marks: Readonly<Partial<Record<MarkName, string>>>;
+  /** Null where its environment could not be read, or is another user's: then it may carry any mark. */
+  readonly marks: Marks | null;
 }
 
 export interface Listening {
@@ -92,6 +94,15 @@ export interface Candidate {
   readonly recognition: Recognition;
 }
 
+/** A process whose arguments are a server's and whose program cannot be read: no server, until it can be. */
+export interface UnprovedProcess {
+  readonly pid: number;
+  /** Name of the kind that its arguments claim. */
+  readonly kind: string;
+  /** What kept its program from being read. */
+  readonly why: 'denied' | 'no-lsof' | 'no-stat';
+}
+
 /** What could not be read, said instead of left out. */
 export interface Gap {
   readonly pid: number;
@@ -111,7 +122,13 @@ export interface Look {
   /** How many processes the host has. */
   readonly counted: number;
   readonly processes: ReadonlyMap<number, ProcessInfo>;
+  /**
+   * Each is what its arguments and its program, as `processes` has them, say: recognised anew in every look. One of
+   * another user whose program may not be read is here by its arguments alone; nothing is ever done to it.
+   */
   readonly candidates: readonly Candidate[];
+  /** Those of our own user that would be candidates if their programs could be read. */
+  readonly unproved: readonly UnprovedProcess[];
   readonly listening: readonly Listening[];
   readonly clients: readonly Client[];
   readonly outgoing: readonly Outgoing[];

@@ -156,6 +156,7 @@ export function corruptEntry(host: string, path: string, sha256: string, problem
 
 /** The nonce a process of this kind was started with; not one inherited from a server of ours that it belongs to. */
 export function nonceOf({ marks }: ProcessInfo, kind: string): string | null {
+  if (marks === null) return null;
   if (marks.OPENCODE_PID !== undefined || marks.KILO_PID !== undefined || marks.ROLLCALL_KIND !== kind) return null;
   return marks.ROLLCALL_NONCE ?? null;
 }

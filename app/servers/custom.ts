@@ -1,12 +1,13 @@
 import { isAbsolute } from 'node:path';
 import {
+  executableAgrees,
   executableOnDisk,
   fileName,
   type Invocation,
-  interpreterOf,
   invocationOf,
   optionValue,
   portOf,
+  stemOf,
 } from './argv.ts';
 import { askHealth } from './health.ts';
 import { loopbackUrl } from './http.ts';
@@ -31,9 +32,9 @@ export function recogniseCustom(
   const byExecutable = invocation.interpreter === null && executable !== null && isProgram(executable, custom.program);
   if (!byExecutable) {
     if (!isProgram(invocation.program, custom.program)) return null;
-    // An interpreter that only titles itself with the program's name runs something else.
-    const titled = invocation.interpreter === null && executable !== null && interpreterOf(executable) !== null;
-    if (titled || invocation.rewritten) return null;
+    // Any program can title itself with the name of this one.
+    if (invocation.rewritten || !executableAgrees(invocation, process.executablePath, stemOf(custom.program)))
+      return null;
   }
   if (custom.args.some((arg, index) => invocation.args[index] !== arg)) return null;
   return {

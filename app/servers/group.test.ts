@@ -23,8 +23,8 @@ function process(pid: number, ppid: number, path: string, ...argv: string[]): Gr
 /** A look in which everything that is recognised is a candidate. */
 function look(...list: GroupProcess[]): GroupInput {
   const candidates = list.flatMap((entry): Candidate[] => {
-    const recognition = recognise(recognisable(entry), []);
-    return recognition === null ? [] : [{ pid: entry.pid, recognition }];
+    const found = recognise(recognisable(entry), []);
+    return found.state === 'server' ? [{ pid: entry.pid, recognition: found.recognition }] : [];
   });
   return { processes: new Map(list.map((entry) => [entry.pid, entry])), candidates };
 }
@@ -164,5 +164,28 @@ describe('plain wrappers', () => {
     for (const text of ['a; b', 'a && b', 'a & ', '$(a) b', '`a`', 'a\nb', 'if a', "a 'b", '', 'X=1', '{ a']) {
       expect(soleCommand(text), text).toBeNull();
     }
+  });
+});
+
+describe('workers that a server forked', () => {
+  const forked = (pid: number, ppid: number, ...argv: string[]): GroupProcess => ({
+    ...process(pid, ppid, OC, ...argv),
+    executable: { path: OC, device: '1', inode: '7' },
+  });
+  test('are one server with it, the leader first', () => {
+    const input = look(
+      forked(10, 1, OC, 'serve', '--port', '1'),
+      forked(8, 10, OC, 'serve', '--port', '1'),
+      forked(11, 8, OC, 'serve', '--port', '1'),
+    );
+    expect(shape(input)).toEqual(['opencode 10+8+11']);
+    expect(groupServers(input)[0]?.leader).toBe(10);
+  });
+  test('other arguments, another program or a process between make it a server of its own', () => {
+    const server = forked(10, 1, OC, 'serve');
+    expect(shape(look(server, forked(11, 10, OC, 'serve', '--port', '2')))).toEqual(['opencode 10', 'opencode 11']);
+    expect(shape(look(server, process(11, 10, OC, OC, 'serve')))).toEqual(['opencode 10', 'opencode 11']);
+    const between = process(11, 10, SH, 'sh', '-c', 'x; y');
+    expect(shape(look(server, between, forked(12, 11, OC, 'serve')))).toEqual(['opencode 10', 'opencode 12']);
   });
 });

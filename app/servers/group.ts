@@ -11,11 +11,11 @@ export interface GroupInput {
   readonly candidates: readonly Candidate[];
 }
 
-/** One server: the process that does the work, and the wrappers that only started it. */
+/** One server: the process that does the work, the wrappers that only started it, and the workers that it forked. */
 export interface ServerGroup {
-  /** PID of the deepest process with the role `server`; of the deepest wrapper where none is left. */
+  /** PID of the deepest process with the role `server` that is no worker; of the deepest wrapper where none is left. */
   readonly leader: number;
-  /** Wrappers first, from the topmost down; the leader last. */
+  /** Wrappers first, from the topmost down; then the leader; then its workers. */
   readonly pids: readonly number[];
   /** The leader's. */
   readonly recognition: Recognition;
@@ -49,6 +49,36 @@ function isShimOf(parent: Recognisable, child: Recognisable): boolean {
   const inner = invocationOf(child);
   if (outer === null || inner === null || outer.interpreter === null || inner.interpreter !== null) return false;
   return outer.args.length === inner.args.length && outer.args.every((arg, index) => inner.args[index] === arg);
+}
+
+/**
+ * PIDs of workers, by the server that forked them: a server's direct child that runs the very same program with the
+ * very same arguments is no second server, however the two share their port.
+ */
+function workersOf(
+  input: GroupInput,
+  recognised: ReadonlyMap<number, Recognition>,
+): ReadonlyMap<number, readonly number[]> {
+  const forkedBy = (pid: number): number | null => {
+    const [child, own] = [input.processes.get(pid), recognised.get(pid)];
+    const parent = child === undefined ? undefined : input.processes.get(child.ppid);
+    if (child === undefined || parent === undefined || own?.role !== 'server' || own.helper) return null;
+    const other = recognised.get(parent.pid);
+    if (other?.role !== 'server' || other.kind !== own.kind || own.subject !== null) return null;
+    const [one, two] = [child.executable, parent.executable];
+    if (one === null || one.device !== two?.device || one.inode !== two.inode) return null;
+    const sameArguments =
+      child.argv.length === parent.argv.length && child.argv.every((arg, i) => parent.argv[i] === arg);
+    return sameArguments ? parent.pid : null;
+  };
+  const workers = new Map<number, number[]>();
+  for (const pid of [...recognised.keys()].sort((a, b) => a - b)) {
+    let top = forkedBy(pid);
+    // Workers fork, too; a number that stands in its own line of parents ends the search.
+    for (let above = top, steps = 0; above !== null && steps < 64; above = forkedBy(above), steps += 1) top = above;
+    if (top !== null && top !== pid) workers.set(top, [...(workers.get(top) ?? []), pid]);
+  }
+  return workers;
 }
 
 /** PIDs of the wrappers directly above a leader, topmost first. */
@@ -91,11 +121,13 @@ function canLead(process: GroupProcess | undefined): boolean {
 export function groupServers(input: GroupInput): readonly ServerGroup[] {
   const recognised = new Map(input.candidates.map(({ pid, recognition }) => [pid, recognition]));
   const pids = [...recognised.keys()].sort((a, b) => a - b);
+  const workers = workersOf(input, recognised);
+  const forked = new Set([...workers.values()].flat());
   const groupOf = new Map<number, number>();
   const chains = new Map<number, readonly number[]>();
   const claim = (leader: number): void => {
     const above = wrappersAbove(input, leader, recognised, new Set(groupOf.keys()));
-    const chain = [...above, leader];
+    const chain = [...above, leader, ...(workers.get(leader) ?? [])];
     for (const pid of chain) groupOf.set(pid, leader);
     chains.set(leader, chain);
   };
@@ -111,7 +143,7 @@ export function groupServers(input: GroupInput): readonly ServerGroup[] {
         recognised.get(below)?.kind === recognised.get(pid)?.kind && isShimOf(recognisable(outer), recognisable(inner))
       );
     });
-  for (const pid of servers) if (!isShim(pid)) claim(pid);
+  for (const pid of servers) if (!isShim(pid) && !forked.has(pid)) claim(pid);
   // What is left are shims without a server below them: of each chain, the deepest leads.
   const left = (): readonly number[] => pids.filter((pid) => !groupOf.has(pid) && canLead(input.processes.get(pid)));
   for (let open = left(); open.length > 0; open = left()) {

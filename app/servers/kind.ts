@@ -28,13 +28,24 @@ export interface Recognisable {
   readonly argv: readonly string[];
   /** The bytes that `argv` was decoded from, where they are at hand: most processes are told by these alone. */
   readonly rawArgv?: Buffer | null;
+  /** Null where it is not known, because it could not be read or was not yet: then nothing is recognised for sure. */
   readonly executablePath: string | null;
 }
+
+/** What a process is, as far as the evidence at hand decides it. */
+export type Recognised =
+  | { readonly state: 'server'; readonly recognition: Recognition }
+  | { readonly state: 'other' }
+  /** Its program is not known, so nothing is decided. `claims` is what its arguments alone say; null for nothing. */
+  | { readonly state: 'unproved'; readonly claims: Recognition | null };
 
 /** A kind that a person defined in the configuration file. */
 export interface CustomKind {
   readonly name: string;
-  /** Program file name or absolute path that argv[0], the executable or an interpreter's script must equal. */
+  /**
+   * Program file name or absolute path that the executable or an interpreter's script must equal, or argv[0] where the
+   * executable has that name with a suffix (`agent-1.2`).
+   */
   readonly program: string;
   /** Arguments that must follow the program in exactly these positions. */
   readonly args: readonly string[];

@@ -27,8 +27,10 @@ test('whatever is recognised passes, so that a process passed over by its bytes 
         const decoded: Recognisable = { comm: 'x', argv, executablePath };
         const raw = { ...decoded, rawArgv: Buffer.from(argv.map((arg) => `${arg}\0`).join('')) };
         const found = recognise(decoded, custom);
-        if (found !== null) recognised += 1;
-        expect(recognise(raw, custom)).toEqual(found);
+        if (found.state === 'server') recognised += 1;
+        const told = recognise(raw, custom);
+        // What its bytes alone rule out is settled without its program.
+        if (found.state !== 'unproved' || found.claims !== null) expect(told).toEqual(found);
       },
     ),
     { numRuns: 20_000 },

@@ -13,13 +13,14 @@ const WORDS = new RegExp(
 
 /**
  * False only for a process that no kind can recognise, told from its raw bytes: of thousands of processes a handful
- * is worth decoding. A custom kind may be told by its executable, so that is asked for as well where there are any.
+ * is worth decoding. A custom kind may be told by its executable, so that is asked for as well where there are any; one
+ * that is not known may be any program.
  */
 export function mayBeServer(process: Recognisable, custom: readonly CustomKind[]): boolean {
   const { rawArgv } = process;
   if (rawArgv === undefined || rawArgv === null || WORDS.test(rawArgv.toString('latin1'))) return true;
   return custom.some(({ program }) => {
     const name = fileName(program);
-    return rawArgv.includes(name) || (process.executablePath?.includes(name) ?? false);
+    return rawArgv.includes(name) || (process.executablePath?.includes(name) ?? true);
   });
 }

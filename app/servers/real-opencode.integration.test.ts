@@ -31,7 +31,10 @@ afterAll(async () => {
 describe('the real opencode', () => {
   test('it is recognised by what /proc shows, is healthy, and its stream tells when nothing works', async () => {
     const { child, endpoint } = await start({});
-    expect(recognise(await read(child.pid), [])).toMatchObject({ kind: 'opencode', role: 'server' });
+    expect(recognise(await read(child.pid), [])).toMatchObject({
+      state: 'server',
+      recognition: { kind: 'opencode', role: 'server' },
+    });
 
     const kind = kindOf('opencode', []);
     expect(await kind?.health(endpoint, 20_000)).toEqual({
@@ -86,6 +89,6 @@ test.each([
   await new Promise((resolve) => child.stdout.once('data', resolve));
   const seen = await read(child.pid);
   expect(seen.argv[0]).toMatch(/opencode serve/u);
-  expect(recognise(seen, [])).toBeNull();
+  expect(recognise(seen, [])).toEqual({ state: 'other' });
   expect(isPlainWrapper(seen)).toBe(seen.argv[0]?.startsWith('npm') === true);
 });

@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import type { CustomKind, Recognisable } from './kind.ts';
+import type { CustomKind, Recognisable, Recognition } from './kind.ts';
 import { editorLabel, programLabel } from './labels.ts';
-import { recognise } from './recognise.ts';
+import { recognise as decide } from './recognise.ts';
 
 const custom: readonly CustomKind[] = [
   { name: 'goosed', program: 'goosed', args: ['agent', 'serve'] },
   { name: 'house', program: '/opt/house/agent.py', args: [] },
 ];
+
+/** What a process is for sure; null where it is no server, or its program is not known. */
+function recognise(seen: Recognisable, kinds: readonly CustomKind[]): Recognition | null {
+  const found = decide(seen, kinds);
+  return found.state === 'server' ? found.recognition : null;
+}
 
 /** A process by its argv; the executable is what the kernel would show, null where it may not be read. */
 function process(executablePath: string | null, ...argv: string[]): Recognisable {
@@ -28,7 +34,6 @@ describe('A19 every name that a server goes by', () => {
     ['opencode server', OC, ['/x/node_modules/.bin/opencode', 'serve', '--hostname', '127.0.0.1', '--port', '0']],
     ['opencode server', OC, ['../oc/node_modules/.bin/opencode', 'serve', '--port=14200']],
     ['opencode server', `${OC} (deleted)`, ['opencode', 'serve']],
-    ['opencode server', null, ['opencode', 'serve']],
     ['opencode server', '/x/opencode-ai/bin/.opencode', ['/x/opencode-ai/bin/.opencode', 'serve', '--port', '1']],
     ['opencode server', '/nix/store/h-opencode/bin/.opencode-wrapped', ['/run/sw/bin/opencode', 'serve']],
     ['opencode server', '/nix/store/h-opencode/bin/opencode-wrapped', ['opencode-wrapped', 'serve']],
@@ -55,6 +60,28 @@ describe('A19 every name that a server goes by', () => {
   ];
   test.each(table)('A19 %s: exe %s, argv %j', (expected, executable, argv) => {
     expect(kindOf(executable, ...argv)).toBe(expected);
+  });
+});
+
+describe('a program that is not known', () => {
+  test.each([
+    ['opencode', ['opencode', 'serve']],
+    ['opencode', ['node', '/x/bin/opencode', 'serve']],
+    ['codex', ['codex', 'app-server']],
+    ['claude-mcp', ['claude', 'mcp', 'serve']],
+    ['t3', ['t3', 'serve']],
+    ['goosed', ['goosed', 'agent', 'serve']],
+    ['house', ['python3', '/opt/house/agent.py']],
+  ])('%s is claimed by %j, and nothing more', (kind, argv) => {
+    expect(decide(process(null, ...argv), custom)).toMatchObject({ state: 'unproved', claims: { kind } });
+    expect(kindOf(null, ...argv)).toBeNull();
+  });
+  test('leaves open what its arguments do not name, and is not asked for where no kind could fit', () => {
+    expect(decide(process(null, 'vim', 'opencode', 'serve.md'), custom)).toEqual({ state: 'unproved', claims: null });
+    const sleep = { comm: 'sleep', argv: ['sleep', '1'], rawArgv: Buffer.from('sleep\x001\x00'), executablePath: null };
+    expect(decide(sleep, [])).toEqual({ state: 'other' });
+    // A custom kind may be told by its program alone.
+    expect(decide(sleep, custom)).toEqual({ state: 'unproved', claims: null });
   });
 });
 

@@ -2,17 +2,29 @@ import { invocationOf } from './argv.ts';
 import { recogniseClaude } from './claude.ts';
 import { recogniseCodex } from './codex.ts';
 import { recogniseCustom } from './custom.ts';
-import type { CustomKind, Recognisable, Recognition } from './kind.ts';
+import type { CustomKind, Recognisable, Recognised, Recognition } from './kind.ts';
 import { mayBeServer } from './may-be-server.ts';
 import { FORKS, recogniseFork } from './opencode.ts';
 import { recogniseT3 } from './t3.ts';
 
+const OTHER: Recognised = { state: 'other' };
+
 /**
- * What a process is, or null when it is no server of a known kind. Built-in kinds come first, so that a custom kind
- * cannot take one over. Pure; decides by argv positions and executable, never by a substring.
+ * What a process is. Evidence that is missing never counts as agreement: without its program nothing is a server, for
+ * any program can be started under any name (`exec -a opencode tail serve`). Pure.
  */
-export function recognise(process: Recognisable, custom: readonly CustomKind[]): Recognition | null {
-  if (!mayBeServer(process, custom)) return null;
+export function recognise(process: Recognisable, custom: readonly CustomKind[]): Recognised {
+  if (!mayBeServer(process, custom)) return OTHER;
+  const recognition = matchKinds(process, custom);
+  if (process.executablePath === null) return { state: 'unproved', claims: recognition };
+  return recognition === null ? OTHER : { state: 'server', recognition };
+}
+
+/**
+ * The first kind that fits. Built-in kinds come first, so that a custom kind cannot take one over. Decides by argv
+ * positions and executable, never by a substring.
+ */
+function matchKinds(process: Recognisable, custom: readonly CustomKind[]): Recognition | null {
   // Worked out once for all kinds: a look asks this of every process of the machine.
   const invocation = invocationOf(process);
   if (invocation === null) return null;

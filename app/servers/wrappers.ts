@@ -25,13 +25,14 @@ interface Runner {
 function runnerOf(process: Recognisable): Runner | null {
   const [title] = process.argv;
   if (title === undefined) return null;
-  const real = process.executablePath === null ? null : interpreterOf(process.executablePath);
+  if (process.executablePath === null) return null;
+  const real = interpreterOf(process.executablePath);
   const titled = /^(npm|npx|pnpm|yarn) (?:-\S+ )*(\S+)/u.exec(title);
   if (titled !== null && process.argv.slice(1).every((arg) => arg.trim() === '')) {
-    if (process.executablePath !== null && real !== 'js' && real !== 'bun') return null;
+    if (real !== 'js' && real !== 'bun') return null;
     return runnerNamed(titled[1] ?? '', titled[2]);
   }
-  if (interpreterOf(title) === 'bun' && process.argv[1] === 'x') return { script: false };
+  if (real === 'bun' && interpreterOf(title) === 'bun' && process.argv[1] === 'x') return { script: false };
   const invocation = invocationOf(process);
   if (invocation === null || invocation.interpreter === 'other') return null;
   return runnerNamed(
@@ -47,13 +48,13 @@ function runnerNamed(name: string, subcommand: string | undefined): Runner | nul
   return subcommand !== undefined && allowed.has(subcommand) ? { script: SCRIPTS.has(subcommand) } : null;
 }
 
-/** The command string of a shell that was started with `-c`; null for every other process. */
+/** The command string of a shell that was started with `-c`; null for every other process, and where its program is not known. */
 function commandString(process: Recognisable): string | null {
   const { argv } = process;
   let first = 1;
   const shell = (argv[0] ?? '').replace(/^-/u, '');
   if (interpreterOf(shell) !== 'shell') return null;
-  if (process.executablePath !== null && interpreterOf(process.executablePath) !== 'shell') return null;
+  if (process.executablePath === null || interpreterOf(process.executablePath) !== 'shell') return null;
   if (stemOf(shell) === 'busybox') first = 2;
   for (let index = first; index < argv.length; index += 1) {
     const arg = argv[index] ?? '';
@@ -70,6 +71,13 @@ function commandString(process: Recognisable): string | null {
  */
 export function isPlainWrapper(process: Recognisable): boolean {
   return commandString(process) !== null || runnerOf(process) !== null;
+}
+
+/** By its arguments a plain wrapper; its program, which would decide it, is not known. */
+export function mayBePlainWrapper(process: Recognisable): boolean {
+  if (process.executablePath !== null) return false;
+  const as = (executablePath: string): Recognisable => ({ comm: process.comm, argv: process.argv, executablePath });
+  return commandString(as('sh')) !== null || runnerOf(as('node')) !== null;
 }
 
 /**

@@ -10,7 +10,7 @@ import { Hooks } from './hooks.ts';
 import { Ledger } from './ledger.ts';
 
 const [folder = '', configured = '[]', dies = ''] = process.argv.slice(2);
-const host = await createLocalHost({ looker: inlineLooker(() => null), stateDir: folder });
+const host = await createLocalHost({ looker: inlineLooker(() => ({ state: 'other' })), stateDir: folder });
 const ledger = Ledger.open(join(folder, 'sessions.jsonl'));
 const die = (): void => void process.kill(process.pid, 'SIGKILL');
 const attempted = ledger.attempted.bind(ledger);

@@ -43,7 +43,7 @@ const SHARED_DAEMONS: ReadonlySet<string> = new Set([
  */
 export function markedPid(info: ProcessInfo, mark: MarkName, look: Look): number | null {
   if (info.ownPidNamespace !== look.observer.pidNamespace) return null;
-  const pid = Number(info.marks[mark]);
+  const pid = Number(info.marks?.[mark]);
   return Number.isInteger(pid) && pid > 1 && pid !== info.pid ? pid : null;
 }
 

@@ -70,6 +70,8 @@ function oneRow(copies: readonly JudgedServer[]): JudgedServer {
     ...busiest(surplus.map(({ row }) => row)),
     uid: kept.leader.uid,
     ownUid: kept.row.ownUid,
+    // Each copy proves itself again when its turn comes.
+    unproved: null,
     reason: deciding.reasons[0] ?? '',
   };
   const row: Server = {

@@ -24,8 +24,16 @@ const COME_BACK_EVERY_MS = 300;
 export interface EndTarget {
   /** As rows name it: "opencode :34801 on local". */
   readonly label: string;
-  /** The server's own processes, wrappers first; or the topmost process of a leftover. */
+  /** The server's own processes, parents first; or the topmost process of a leftover. */
   readonly roots: readonly ProcessInfo[];
+  /** The process of the roots that does the work; the last of them where it is not given. */
+  readonly leader?: ProcessInfo;
+  /**
+   * Why what is there now is not what it was when this was planned: no server of the kind any more, no leftover; null
+   * when it still is. Asked of a look that was taken before the first signal, for a process may have begun to run
+   * something else since. Absent where a record of ours says what it is.
+   */
+  readonly changed?: (look: Look) => string | null;
   readonly kind: Kind | null;
   /** What our record says was started for it; it ends first, since it could start it again. */
   readonly spawned?: ProcessIdentity | null;
@@ -90,6 +98,8 @@ class Ending {
   readonly #pace: number;
   /** Candidates before the first signal: whatever looks the same afterwards and is not among them came back. */
   #before: ReadonlySet<string> = new Set();
+  /** Who listened on its ports before the first signal. */
+  #sharers: ReadonlySet<number> = new Set();
 
   constructor(target: EndTarget, deps: EndDependencies, members: Members) {
     this.#target = target;
@@ -116,7 +126,12 @@ class Ending {
     const blocked = this.#target.roots[at];
     if (blocker !== undefined && blocked !== undefined) return this.#refused(blocked, blocker);
     const first = await this.#look();
+    const changed = this.#target.changed?.(first) ?? null;
+    if (changed !== null) return this.#changed(changed);
     this.#before = new Set(candidatesOf(first).map(({ identity }) => identityKey(identity)));
+    this.#sharers = new Set(
+      first.listening.flatMap(({ pid, port }) => (this.#target.ports.includes(port) ? [pid] : [])),
+    );
     // Also for one that has gone in the meantime: what carries its mark may have stayed.
     await this.#extend(first, true);
     if (this.#members.all.length === 0) {
@@ -151,6 +166,22 @@ class Ending {
     };
   }
 
+  #changed(why: string): EndResult {
+    const { deps, target } = { deps: this.#deps, target: this.#target };
+    const pid = target.roots.at(-1)?.pid ?? 0;
+    const message = `${target.label} was not signalled: ${why}.`;
+    const line = {
+      by: deps.by,
+      host: deps.host.name,
+      pid,
+      verdict: 'same',
+      subject: target.label,
+      text: message,
+    } as const;
+    deps.audit.note({ event: 'refused', ...line });
+    return { outcome: 'refused', verdict: 'same', signals: [], message, freedBytes: 0 };
+  }
+
   #refused(root: ProcessInfo, verdict: Verdict): EndResult {
     const { deps, target } = { deps: this.#deps, target: this.#target };
     const text = refusalSentence(root.pid, verdict);
@@ -180,7 +211,7 @@ class Ending {
    */
   async #extend(look: Look, first: boolean): Promise<number> {
     const known = this.#members.all.map(({ info }) => info).filter((info) => isStill(look, info));
-    const leader = this.#target.roots.at(-1) ?? null;
+    const leader = this.#target.leader ?? this.#target.roots.at(-1) ?? null;
     const tree = belongingsOf({
       look,
       // Marks name a server that may be dead by now, so its own processes stay roots after they have ended.
@@ -284,6 +315,8 @@ class Ending {
         return { outcome: 'came-back', verdict: 'gone', message: text };
       }
     } while (performance.now() < until);
+    const sharer = await this.#sharer();
+    if (sharer !== null) return sharer;
     const count = this.#members.all.length;
     const message = `${label} is gone with its ${count === 1 ? 'one process' : `${count} processes`}.${await this.#portSentence()}`;
     return { outcome: 'gone', verdict: 'gone', message };
@@ -299,6 +332,20 @@ class Ending {
     return this.#target.roots.some(
       ({ argvHash, cwd }) => argvHash !== null && argvHash === info.argvHash && cwd === info.cwd,
     );
+  }
+
+  /** A process that listened beside it on one of its ports and still does: the server is not gone as long as that answers. */
+  async #sharer(): Promise<Pick<EndResult, 'outcome' | 'verdict' | 'message'> | null> {
+    for (const port of this.#target.ports) {
+      const holder = await this.#deps.host.portHolder(port);
+      if (holder === null || holder === 'unreadable' || !this.#sharers.has(holder.pid)) continue;
+      const { label } = this.#target;
+      const message =
+        `${label} ended, but ${nameOf(holder)}, PID ${holder.pid}, shared its port ${port} and still listens there. ` +
+        `It has a row of its own; reap PID ${holder.pid} to end it.`;
+      return { outcome: 'survived', verdict: 'same', message };
+    }
+    return null;
   }
 
   /** Names whoever holds one of its ports now; empty when they are free (DESIGN rule 4.9). */

@@ -2,6 +2,7 @@
 import type { Host } from '../hosts/host.ts';
 import { rowName } from '../roll/words.ts';
 import type { Explanation } from './core.ts';
+import { unprovedSentence } from './faults.ts';
 import { nameOf } from './members.ts';
 import type { Sight } from './observatory.ts';
 
@@ -50,6 +51,8 @@ async function describePid(pid: number, sight: Sight | null, host: Host): Promis
   if (leftover !== undefined) {
     return `PID ${pid} belongs to the leftover ${leftover.row.name}, PID ${leftover.row.pid}; name that one.`;
   }
+  const unproved = sight?.look.unproved.find((process) => process.pid === pid);
+  if (unproved !== undefined) return unprovedSentence(unproved, host.name);
   try {
     const info = await host.inspect(pid);
     if (info === null) return `No process has PID ${pid}.`;

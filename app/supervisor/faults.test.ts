@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
 import { faultsOf, type Troubles } from './faults.ts';
 
-const NONE: Troubles = { host: 'local', look: null, audit: null, records: null, aside: null, guard: null };
+const NONE: Troubles = {
+  host: 'local',
+  look: null,
+  audit: null,
+  records: null,
+  aside: null,
+  guard: null,
+  unproved: [],
+};
 
 test('a guard that does not run says how much a crash would leave behind, and why it does not run', () => {
   const of = (unguarded: number) => faultsOf({ ...NONE, guard: { why: 'It ended with code 1.', unguarded } })[0];

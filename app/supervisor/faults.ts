@@ -1,5 +1,6 @@
 /** What keeps Rollcall itself from its work, as alerts. Pure. */
 import { LOCAL_HOST } from '../config/schema.ts';
+import type { UnprovedProcess } from '../hosts/host.ts';
 import type { Alert } from '../roll/schema.ts';
 import { plural } from '../roll/words.ts';
 
@@ -14,6 +15,8 @@ export interface Troubles {
   readonly aside: string | null;
   /** Why the guard does not run, and how many local servers a crash would leave behind now. */
   readonly guard: { readonly why: string; readonly unguarded: number } | null;
+  /** Processes that cannot be recognised, because their programs cannot be read. */
+  readonly unproved: readonly UnprovedProcess[];
 }
 
 function fault(id: string, title: string, detail: string, act: Alert['act'] = 'none'): Alert {
@@ -31,7 +34,36 @@ function guardFault({ why, unguarded }: NonNullable<Troubles['guard']>): Alert {
   return fault('guard', 'The guard does not run', detail, 'start-guard');
 }
 
-export function faultsOf({ host, look, audit, records, aside, guard }: Troubles): Alert[] {
+/** Why a process is not recognised, and what to do. */
+export function unprovedSentence({ pid, kind, why }: UnprovedProcess, host: string): string {
+  const reason = `PID ${pid} has the arguments of ${kind}, but it is not recognised: its program cannot be read.`;
+  switch (why) {
+    case 'denied':
+      return `${reason} Run “ls -l /proc/${pid}/exe” as root on ${host} to see what it is; Rollcall leaves it alone.`;
+    case 'no-lsof':
+      return `${reason} Install lsof on ${host}; until then Rollcall leaves it alone.`;
+    case 'no-stat':
+      return `${reason} Install a stat that knows -L and -c (coreutils or BusyBox) on ${host}; until then Rollcall leaves it alone.`;
+  }
+}
+
+function unprovedAlert(unproved: readonly UnprovedProcess[], host: string): Alert[] {
+  const [first] = unproved;
+  if (first === undefined) return [];
+  const title = `${plural(unproved.length, 'process', 'processes')} on ${host} not recognised`;
+  return [
+    {
+      id: idOf('unproved', host),
+      level: 'notice',
+      title,
+      detail: unprovedSentence(first, host),
+      act: 'none',
+      servers: [],
+    },
+  ];
+}
+
+export function faultsOf({ host, look, audit, records, aside, guard, unproved }: Troubles): Alert[] {
   return [
     ...(look === null ? [] : [fault(idOf('no-look', host), `${host} could not be looked at`, look)]),
     ...(audit === null
@@ -46,6 +78,7 @@ export function faultsOf({ host, look, audit, records, aside, guard }: Troubles)
             `${records} Until then nothing can be started, and what happens here is not written down.`,
           ),
         ]),
+    ...unprovedAlert(unproved, host),
     ...(guard === null ? [] : [guardFault(guard)]),
     ...(aside === null ? [] : [fault(idOf('aside', host), 'Something went wrong on the side', aside)]),
   ];

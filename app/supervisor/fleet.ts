@@ -12,7 +12,7 @@ import type { Actor, Explanation, LocalCore, LogText, QuitReport, Supervised } f
 import { done, failed, failureOf } from './failure.ts';
 import { faultsOf } from './faults.ts';
 import type { GuardPort } from './guard-port.ts';
-import type { HostSupervisor } from './host-supervisor.ts';
+import { type HostSupervisor, SETTLE_MS } from './host-supervisor.ts';
 import { summary } from './reaper.ts';
 import type { RemoteHosts } from './remote/remote-hosts.ts';
 import type { SessionKeeping } from './session-keeping.ts';
@@ -261,15 +261,17 @@ export class Fleet implements LocalCore {
 
   /** A host that does not answer keeps no other one from being planned; its rows wait until it does. */
   async #planLeaked(): Promise<Plan[]> {
-    const others = this.#leaking().map((supervisor) => inTime(supervisor.plan('leaked')));
+    const others = this.#leaking().map((supervisor) =>
+      inTime(supervisor.plan('leaked'), PATIENCE_MS + (supervisor.settlesFirst ? SETTLE_MS : 0)),
+    );
     const [here, ...there] = await Promise.all([this.#local.plan('leaked'), ...others]);
     return [here, ...there.filter((plan) => plan !== null)];
   }
 
-  /** Other hosts that have something leaked, as far as is known. */
+  /** Other hosts that have something leaked, or something of which that is not decided yet. */
   #leaking(): HostSupervisor[] {
     const leaks = ({ part }: HostSupervisor): boolean =>
-      part.leftovers.length > 0 || part.servers.some(({ standing }) => standing === 'leaked');
+      part.leftovers.length > 0 || part.servers.some(({ standing }) => standing === 'leaked' || standing === 'suspect');
     return this.#remote.supervisors().filter(leaks);
   }
 
@@ -358,6 +360,7 @@ export class Fleet implements LocalCore {
           records: null,
           aside: this.#asides.trouble,
           guard: null,
+          unproved: [],
         }),
         ...sessionAlerts(),
       ],
@@ -382,10 +385,10 @@ export class Fleet implements LocalCore {
 }
 
 /** An answer of another host; null when it takes too long or fails, which its own state tells. */
-async function inTime<T>(answer: Promise<T>): Promise<T | null> {
+async function inTime<T>(answer: Promise<T>, patienceMs = PATIENCE_MS): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), PATIENCE_MS);
+    timer = setTimeout(() => resolve(null), patienceMs);
   });
   try {
     return await Promise.race([answer.catch(() => null), late]);

@@ -39,7 +39,7 @@ import { Tasks } from './tasks.ts';
 import { Watches } from './watches.ts';
 
 /** One look decides what only watching can decide: for at most this long, looking this often. Milliseconds. */
-const SETTLE_MS = 8000;
+export const SETTLE_MS = 8000;
 const SETTLE_EVERY_MS = 500;
 /** Readings that change together make one new roll. */
 const GATHER_MS = 50;
@@ -424,6 +424,7 @@ export class HostSupervisor {
         records: this.#recordsTrouble,
         aside: this.#asides.trouble ?? this.#sessions.trouble,
         guard: this.#guardTrouble(),
+        unproved: this.#sight?.look.unproved ?? [],
       }),
     });
   }
@@ -456,7 +457,7 @@ export class HostSupervisor {
 
   async run(command: Command, by: Actor): Promise<CommandResult> {
     try {
-      if (this.#parts.mode === 'act' && command.command === 'reap') await this.settle();
+      if (this.settlesFirst && command.command === 'reap') await this.settle();
       const result = await this.#acts.run(command, by);
       // On another host the first look comes with the command.
       if (command.command === 'look' && this.#parts.hears) await this.#hear();
@@ -466,8 +467,13 @@ export class HostSupervisor {
     }
   }
 
+  /** A command's own supervisor has watched nothing before: it waits until every standing is decided, for `SETTLE_MS`. */
+  get settlesFirst(): boolean {
+    return this.#parts.mode === 'act';
+  }
+
   async plan(targets: 'leaked' | readonly string[]): Promise<Plan> {
-    if (this.#parts.mode === 'act') await this.settle();
+    if (this.settlesFirst) await this.settle();
     const judged = await this.#freshSight();
     if (targets === 'leaked') return planOf(leakedTargets(judged));
     return planOf(targets.map((id) => targetById(judged, id)).filter((target) => target !== null));

@@ -6,6 +6,7 @@ const OBSERVER = { hostId: 'host', bootId: 'boot', pidNamespace: '1' };
 /** A process of uid 1000 in a session of its own under init, with what `rest` says otherwise. */
 export function process(pid: number, ticks: number, rest: Partial<ProcessInfo> = {}): ProcessInfo {
   const startTime = `linux:${ticks}` as const;
+  const program = rest.argv?.[0] ?? 'opencode';
   return {
     identity: { ...OBSERVER, pid, startTime, pidfdId: `${pid}-${ticks}` },
     pid,
@@ -22,7 +23,7 @@ export function process(pid: number, ticks: number, rest: Partial<ProcessInfo> =
     comm: 'opencode',
     argv: ['opencode', 'serve'],
     argvHash: 'a',
-    executable: null,
+    executable: { path: program.startsWith('/') ? program : `/usr/bin/${program}`, device: '1', inode: '1' },
     cwd: '/',
     uid: 1000,
     rssBytes: 0,
@@ -48,6 +49,7 @@ export function lookAt(...processes: readonly ProcessInfo[]): Look {
     counted: processes.length,
     processes: new Map(processes.map((info) => [info.pid, info])),
     candidates: [],
+    unproved: [],
     listening: [],
     clients: [],
     outgoing: [],

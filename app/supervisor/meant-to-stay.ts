@@ -4,7 +4,7 @@ import { programName } from './owner-label.ts';
 
 /** Started through nohup: the shell names the command it started in this variable, and node resets the signal. */
 function throughNohup(info: ProcessInfo): boolean {
-  return programName(info.marks._ ?? '') === 'nohup';
+  return programName(info.marks?._ ?? '') === 'nohup';
 }
 
 /** Somebody meant it to stay. What it merely inherited from the root it descends from does not count. */

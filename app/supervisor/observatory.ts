@@ -13,6 +13,7 @@ import { ServerCredentials } from './credentials.ts';
 import { findLeftovers, holdersOf } from './leftovers.ts';
 import type { Memory } from './memory.ts';
 import { type Probed, Probes } from './probes.ts';
+import { Proofs } from './proofs.ts';
 import { buildRoster, type JudgedServer } from './roster.ts';
 import { SessionTellings } from './session-tellings.ts';
 import type { Judged } from './targets.ts';
@@ -50,11 +51,13 @@ export class Observatory {
   readonly #probes: Probes;
   readonly #tellings = new SessionTellings();
   readonly #credentials: ServerCredentials;
+  readonly #proofs: Proofs;
   /** PIDs that must be in every look although no kind recognises them. */
   #include: readonly number[] = [];
 
   constructor(options: ObservatoryOptions) {
     this.#options = options;
+    this.#proofs = new Proofs(options.host);
     this.#credentials = new ServerCredentials(options.host, options.onReading);
     this.#probes = new Probes(options.onReading, options.onSessions);
   }
@@ -81,7 +84,11 @@ export class Observatory {
     });
     this.#include = [...new Set([...recorded, ...memory.ownerPids()])];
     const look = await this.look();
-    const records = await judgeRecords(files, host, pending, await writer().catch(() => null));
+    const candidates = look.candidates.flatMap(({ pid }) => look.processes.get(pid) ?? []);
+    const [records] = await Promise.all([
+      judgeRecords(files, host, pending, await writer().catch(() => null)),
+      this.#proofs.update(candidates.filter(({ uid }) => host.uid === null || uid === host.uid)),
+    ]);
     return this.#judge(look, performance.now(), records, files);
   }
 
@@ -100,6 +107,7 @@ export class Observatory {
       page: (listener) => host.page(listener),
       credentialsOf: (key) => this.#credentials.of(key),
       live: records.live,
+      unprovable: (key) => this.#proofs.whyNot(key),
       memory,
       probes: this.#probes,
       kindOf,

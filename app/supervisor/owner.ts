@@ -5,7 +5,7 @@
 import type { Look, ProcessInfo } from '../hosts/host.ts';
 import { clockTime } from '../roll/words.ts';
 import { recognisable } from '../servers/group.ts';
-import { isPlainWrapper } from '../servers/wrappers.ts';
+import { isPlainWrapper, mayBePlainWrapper } from '../servers/wrappers.ts';
 import { ownerLabel } from './owner-label.ts';
 import type { OwnerFact } from './standing.ts';
 
@@ -94,7 +94,12 @@ export function findOwner(
     }
     const server = serverLabel(parent.pid);
     if (server !== null) return alive(parent, server);
-    if (!isPlainWrapper(recognisable(parent))) return alive(parent, ownerLabel(parent));
+    const program = recognisable(parent);
+    if (mayBePlainWrapper(program)) {
+      const why = `its parent, PID ${parent.pid}, looks like a shell or npx, but its program could not be read`;
+      return { fact: { state: 'unknown', why }, process: null };
+    }
+    if (!isPlainWrapper(program)) return alive(parent, ownerLabel(parent));
     wrappers.push(parent);
     child = parent;
   }

@@ -7,6 +7,8 @@ export interface PermissionFacts {
   readonly busySign: string;
   readonly uid: number | null;
   readonly ownUid: boolean;
+  /** Why no signal to it could be proved; null where one can. */
+  readonly unproved: string | null;
   /** First reason of the standing. */
   readonly reason: string;
 }
@@ -19,8 +21,16 @@ function otherUser(uid: number | null): Permission {
   };
 }
 
+function unprovable(why: string): Permission {
+  return {
+    allowed: 'no',
+    why: `Nothing can be signalled here, because it cannot be proved to be this process: ${why}.`,
+  };
+}
+
 export function reapPermission(facts: PermissionFacts): Permission {
   if (!facts.ownUid) return otherUser(facts.uid);
+  if (facts.unproved !== null) return unprovable(facts.unproved);
   if (facts.busy === 'busy') return { allowed: 'force', why: `It is busy: ${facts.busySign}.` };
   switch (facts.standing) {
     case 'leaked':
@@ -42,6 +52,7 @@ export function stopPermission(facts: PermissionFacts): Permission {
     return { allowed: 'no', why: 'Rollcall did not start it, so it is reaped, not stopped.' };
   }
   if (!facts.ownUid) return otherUser(facts.uid);
+  if (facts.unproved !== null) return unprovable(facts.unproved);
   if (facts.busy === 'busy') return { allowed: 'force', why: `It is busy: ${facts.busySign}.` };
   return { allowed: 'yes' };
 }

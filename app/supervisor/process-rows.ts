@@ -9,9 +9,15 @@ import type { TreeNode } from './tree.ts';
 const COMMAND_LENGTH = 400;
 
 /**
- * @param roles PIDs of the server's own processes; the rest are children
+ * @param own PIDs of the server's own processes; the rest are children
+ * @param workers those of them that the leader has forked
  */
-export function processRows(tree: readonly TreeNode[], leader: number, own: ReadonlySet<number>): ProcessRow[] {
+export function processRows(
+  tree: readonly TreeNode[],
+  leader: number,
+  own: ReadonlySet<number>,
+  workers: readonly number[] = [],
+): ProcessRow[] {
   return tree.map(({ info, depth, respawner }) => ({
     id: idOf(info.identity),
     identity: info.identity,
@@ -19,7 +25,12 @@ export function processRows(tree: readonly TreeNode[], leader: number, own: Read
     ppid: info.ppid,
     name: nameOf(info),
     command: oneLine(redactArgv(info.argv).join(' ') || `[${info.comm}]`, COMMAND_LENGTH),
-    role: info.pid === leader ? 'server' : own.has(info.pid) || respawner === true ? 'wrapper' : 'child',
+    role:
+      info.pid === leader || workers.includes(info.pid)
+        ? 'server'
+        : own.has(info.pid) || respawner === true
+          ? 'wrapper'
+          : 'child',
     depth,
     rssBytes: info.rssBytes,
     pssBytes: info.pssBytes,

@@ -88,7 +88,7 @@ export function carriersOf(look: Look, spawned: Spawned, { nonce }: Start): Proc
   const mine = new Map<number, ProcessInfo>();
   if (root !== undefined && root.startTime === startTime && !isFinished(root)) mine.set(root.pid, root);
   for (const info of look.processes.values()) {
-    if (info.marks.ROLLCALL_NONCE === nonce && !isFinished(info)) mine.set(info.pid, info);
+    if (info.marks?.ROLLCALL_NONCE === nonce && !isFinished(info)) mine.set(info.pid, info);
   }
   for (let grew = true; grew; ) {
     grew = false;

@@ -1,14 +1,16 @@
 /** Reaping and stopping: consent, then the one teardown for each target, then what the person is told. */
-import type { Host, Look } from '../hosts/host.ts';
+import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
 import { type RecordStore, RecordStuck } from '../records/store.ts';
 import type { ReapResult, Task } from '../roll/schema.ts';
 import { formatBytes, plural } from '../roll/words.ts';
 import type { Audit } from './audit.ts';
+import { isStill } from './belongings.ts';
 import { type EndResult, type EndTarget, endTree } from './ender.ts';
 import { failureOf } from './failure.ts';
 import { causeOfAct, type HostSessions } from './host-sessions.ts';
 import type { Lives } from './lives.ts';
-import { refOf } from './members.ts';
+import { isFinished, refOf } from './members.ts';
+import type { JudgedServer } from './roster.ts';
 import { consentMissing, permissionOf, type Target } from './targets.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -246,16 +248,45 @@ async function settle(
 
 function endTargetOf(target: Target): EndTarget {
   if (target.type === 'leftover') {
-    return { label: target.label, roots: [target.leftover.root], kind: null, endpoint: null, ports: [] };
+    const { root } = target.leftover;
+    return { label: target.label, roots: [root], kind: null, endpoint: null, ports: [], changed: markChanged(root) };
   }
   const { server } = target;
+  const ending = server.surplus.length === 0 ? [server] : server.surplus;
   const asks = server.row.health === 'ok' || server.row.health === 'unresponsive';
   return {
     label: target.label,
-    roots: server.surplus.length === 0 ? server.roots : server.surplus.flatMap(({ roots }) => roots),
+    roots: ending.flatMap(({ roots }) => roots),
+    ...(server.surplus.length === 0 ? { leader: server.leader } : {}),
+    // What our record verifies is what we started, whatever it calls itself.
+    ...(server.record === null ? { changed: recognitionChanged(ending) } : {}),
     kind: server.kind,
     spawned: server.record?.record.spawned?.identity ?? null,
     endpoint: asks ? server.endpoint : null,
     ports: [...new Set(server.row.listening.map(({ port }) => port))],
+  };
+}
+
+/** Whether each is recognised as its kind once more; one that has ended meanwhile is no change. */
+function recognitionChanged(servers: readonly JudgedServer[]): (look: Look) => string | null {
+  return (look) => {
+    for (const { leader, row } of servers) {
+      const now = look.processes.get(leader.pid);
+      if (now === undefined || !isStill(look, leader) || isFinished(now)) continue;
+      const found = look.candidates.find(({ pid }) => pid === leader.pid);
+      if (found?.recognition.kind === row.kind) continue;
+      return `PID ${leader.pid} is no ${row.kind} server any more, it runs ${now.executable?.path ?? 'a program that cannot be read'}`;
+    }
+    return null;
+  };
+}
+
+/** Whether a leftover still carries the marks by which it was found. */
+function markChanged(root: ProcessInfo): (look: Look) => string | null {
+  return (look) => {
+    const now = look.processes.get(root.pid);
+    if (now === undefined || !isStill(look, root) || isFinished(now)) return null;
+    const same = now.marks?.OPENCODE_PID === root.marks?.OPENCODE_PID && now.marks?.KILO_PID === root.marks?.KILO_PID;
+    return same ? null : `PID ${root.pid} does not carry the mark any more by which it was known`;
   };
 }

@@ -75,7 +75,7 @@ function isRecorded(info: ProcessInfo | undefined, recorded: ReadonlySet<string>
 }
 
 function isMarked(info: ProcessInfo, { nonce, server, look }: RemainsInput): boolean {
-  if (info.marks.ROLLCALL_NONCE === nonce) return true;
+  if (info.marks?.ROLLCALL_NONCE === nonce) return true;
   // The number in the mark means our server only while nobody else has it, and only in what started after it.
   const holder = look.processes.get(server.pid);
   if (holder !== undefined && identityKey(holder.identity) !== identityKey(server)) return false;

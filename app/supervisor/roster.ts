@@ -31,6 +31,8 @@ export interface RosterInput {
   /** What a server of ours wants to be asked with, by its key; null where nothing is known. */
   readonly credentialsOf: (key: string) => Credentials | null;
   readonly live: readonly LiveRecord[];
+  /** Why the host cannot prove that a listed process is the one it has seen, by key; null where it can. */
+  readonly unprovable: (key: string) => string | null;
   readonly memory: Memory;
   readonly probes: Probes;
   readonly kindOf: (name: string) => Kind | null;
@@ -46,7 +48,7 @@ export interface RosterInput {
 export interface JudgedServer {
   readonly row: Server;
   readonly key: string;
-  /** Wrappers first, the leader last. */
+  /** Wrappers first, then the leader, then its workers. */
   readonly roots: readonly ProcessInfo[];
   readonly leader: ProcessInfo;
   readonly owner: ProcessInfo | null;
@@ -137,6 +139,7 @@ function judgeServer(
   memory.sample(key, memoryBytes, below.length, now);
 
   const ownUid = input.uid === null || leader.uid === input.uid;
+  const unproved = leader.uid === null ? 'its user could not be read' : input.unprovable(key);
   const service = serviceFact(leader, look, group.recognition.registeredService);
   const judgement = judgeStanding({
     supervised: record !== null,
@@ -150,7 +153,7 @@ function judgeServer(
     now,
     graceMs: input.graceMs,
     pid: leader.pid,
-    unproved: leader.uid === null ? 'its user could not be read' : null,
+    unproved,
   });
   const busyWord = busy.busy === 'unknown' ? 'unknown' : busy.busy ? 'busy' : 'idle';
   const busySign = busy.busy === 'unknown' ? busy.why : busy.sign;
@@ -160,6 +163,7 @@ function judgeServer(
     busySign,
     uid: leader.uid,
     ownUid,
+    unproved: ownUid ? unproved : null,
     reason: judgement.reasons[0] ?? '',
   };
   const row: Server = {
@@ -180,7 +184,7 @@ function judgeServer(
     busy: busyWord,
     busySign,
     owner: ownerRow(search, record, service.state === 'yes' ? service.unit : null),
-    processes: processRows(tree, leader.pid, own),
+    processes: processRows(tree, leader.pid, own, group.pids.slice(group.pids.indexOf(group.leader) + 1)),
     rssBytes: tree.reduce((sum, { info }) => sum + info.rssBytes, 0),
     memoryBytes,
     cpuPercent: sumOrNull(tree.map(({ info }) => info.cpuPercent)),

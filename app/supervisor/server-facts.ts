@@ -42,7 +42,11 @@ export function ownerFact(
   record: LiveRecord | null,
 ): OwnerFact {
   if (record !== null) return { state: 'alive', label: 'Rollcall', pid: leader.ppid, fact: 'Rollcall supervises it' };
-  if (search.fact.state !== 'gone' || nonceOf(leader, kind) === null) return search.fact;
+  if (search.fact.state !== 'gone') return search.fact;
+  if (leader.marks === null) {
+    return { state: 'unknown', why: 'its environment could not be read, and may say that another Rollcall started it' };
+  }
+  if (nonceOf(leader, kind) === null) return search.fact;
   return {
     state: 'unknown',
     why: 'a Rollcall started it, but no record here names it: its state folder may be another one',
@@ -54,6 +58,7 @@ export function detachedFact(leader: ProcessInfo): StandingFacts['detached'] {
   if (leader.ignoresHangup === true) return { state: 'yes', fact: 'it ignores the hangup signal, as nohup makes it' };
   if (meantToStay(leader, null)) return { state: 'yes', fact: 'it was started through nohup' };
   if (leader.ignoresHangup === null) return { state: 'unknown', fact: 'its ignored signals could not be read' };
+  if (leader.marks === null) return { state: 'unknown', fact: 'its environment could not be read, and may name nohup' };
   return { state: 'no', fact: 'hangup is not ignored' };
 }
 

@@ -1,8 +1,9 @@
 import { uptime } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { Observer } from '../../identity/identity.ts';
-import type { CustomKind, Recognisable, Recognition } from '../../servers/kind.ts';
-import { type Candidate, type Gap, type Look, type LookRequest, type ProcessInfo, ReadFailed } from '../host.ts';
+import type { CustomKind, Recognisable } from '../../servers/kind.ts';
+import { type Gap, type Look, type LookRequest, type ProcessInfo, ReadFailed, type UnprovedProcess } from '../host.ts';
+import { type Recognise, recogniseAll } from './candidates.ts';
 import { ConnectionReader, type Holder, type SocketsWanted } from './connections.ts';
 import { DetailReader } from './details.ts';
 import type { Libc } from './libc.ts';
@@ -13,9 +14,6 @@ import { isFinished } from './procfs/stat.ts';
 import { isReaper } from './reapers.ts';
 import { besideServers, relevant } from './relevance.ts';
 
-/** Tells what a process is; `app/servers` supplies it. */
-export type Recognise = (process: Recognisable, custom: readonly CustomKind[]) => Recognition | null;
-
 export interface CollectorOptions {
   readonly recognise: Recognise;
   readonly observer: Observer;
@@ -23,10 +21,16 @@ export interface CollectorOptions {
   /** Null where pidfds cannot be had, or the table is not this kernel's own. */
   readonly libc: Libc | null;
   readonly ownUid: number;
+  /** What keeps programs from being read, where one is not known. */
+  readonly unreadable?: UnprovedProcess['why'];
 }
 
 /** What a look is about to read; who reads from afar fetches it before going on. */
-export type Wanted = { readonly wanted: 'details'; readonly of: readonly number[] } | SocketsWanted;
+export type Wanted =
+  | { readonly wanted: 'details'; readonly of: readonly number[] }
+  /** What these run: without it nothing is recognised. */
+  | { readonly wanted: 'programs'; readonly of: readonly number[] }
+  | SocketsWanted;
 
 /** A parent may exit between two reads, so what belongs to the look is worked out again, this often at most. */
 const SETTLING_ROUNDS = 4;
@@ -38,7 +42,8 @@ export class Collector {
   readonly #table: ProcessTable;
   readonly #details: DetailReader;
   readonly #connections: ConnectionReader;
-  readonly #recognised = new Map<number, { readonly revision: number; readonly recognition: Recognition | null }>();
+  /** Processes whose program was known when they were recognised, and whether they may be servers. */
+  readonly #decided = new Map<number, { readonly revision: number; readonly isServer: boolean }>();
   #customKinds = '';
   #ofInterest: ReadonlySet<number> = new Set();
 
@@ -73,14 +78,14 @@ export class Collector {
     }
     const processes = new Map<number, ProcessInfo>();
     const kinds = JSON.stringify(request.customKinds);
-    if (kinds !== this.#customKinds) this.#recognised.clear();
+    if (kinds !== this.#customKinds) this.#decided.clear();
     this.#customKinds = kinds;
 
-    let candidates: Candidate[] = [];
+    let servers: readonly number[] = [];
     let trees: ReadonlySet<number> = new Set();
     for (let round = 0; round < SETTLING_ROUNDS; round += 1) {
-      candidates = this.#candidates(request.customKinds);
-      const roots = [...candidates.map(({ pid }) => pid), ...(request.trees ?? [])];
+      servers = yield* this.#likelyServers(request.customKinds);
+      const roots = [...servers, ...(request.trees ?? [])];
       for (const [pid, entry] of this.#table.entries) if (entry.marked) roots.push(pid);
       const beside = besideServers(this.#table.entries, processes);
       const belonging = relevant(this.#table.entries, roots, [...request.include, ...beside]);
@@ -105,6 +110,9 @@ export class Collector {
       if (!this.#ofInterest.has(pid) || !this.#table.entries.has(pid)) processes.delete(pid);
     }
     this.#details.keepOnly(this.#ofInterest);
+    const claimants = servers.map((pid) => processes.get(pid)).filter((info) => info !== undefined);
+    const { recognise, ownUid, unreadable } = this.#options;
+    const { candidates, unproved } = recogniseAll(claimants, request.customKinds, recognise, ownUid, unreadable);
 
     const holders: Holder[] = [];
     for (const pid of trees) {
@@ -131,7 +139,8 @@ export class Collector {
       tookMs: performance.now() - begun,
       counted: this.#table.entries.size + [...skip].filter((pid) => !this.#table.entries.has(pid)).length,
       processes,
-      candidates: candidates.filter(({ pid }) => processes.has(pid)),
+      candidates,
+      unproved,
       listening: sockets.listening,
       clients: sockets.clients,
       outgoing: sockets.outgoing,
@@ -168,20 +177,42 @@ export class Collector {
     return { now: Date.now(), uptime: Number.isFinite(seconds) ? seconds : uptime() };
   }
 
-  #candidates(customKinds: readonly CustomKind[]): Candidate[] {
-    const candidates: Candidate[] = [];
+  /**
+   * Processes that are read in detail because they may be servers; what each is, those details decide. Only an answer
+   * for which the program was known is kept.
+   */
+  *#likelyServers(customKinds: readonly CustomKind[]): Generator<Wanted, readonly number[]> {
+    const likely: number[] = [];
+    const unknown: Entry[] = [];
     for (const [pid, entry] of this.#table.entries) {
       if (entry.stat.kernelThread || isFinished(entry.stat)) continue;
-      let known = this.#recognised.get(pid);
-      if (known?.revision !== entry.revision) {
-        const recognition = this.#options.recognise(this.#recognisable(entry), customKinds);
-        known = { revision: entry.revision, recognition };
-        this.#recognised.set(pid, known);
-      }
-      if (known.recognition !== null) candidates.push({ pid, recognition: known.recognition });
+      const known = this.#decided.get(pid);
+      const found = known?.revision === entry.revision ? known.isServer : this.#decide(entry, customKinds);
+      if (found === null) unknown.push(entry);
+      else if (found) likely.push(pid);
     }
-    for (const pid of this.#recognised.keys()) if (!this.#table.entries.has(pid)) this.#recognised.delete(pid);
-    return candidates;
+    if (unknown.length > 0) yield { wanted: 'programs', of: unknown.map(({ stat }) => stat.pid) };
+    for (const entry of unknown) {
+      const found = this.#decide(entry, customKinds);
+      // What only claims to be one is read in detail, too: they say whose it is.
+      if (found ?? this.#claims(entry, customKinds)) likely.push(entry.stat.pid);
+    }
+    for (const pid of this.#decided.keys()) if (!this.#table.entries.has(pid)) this.#decided.delete(pid);
+    return likely;
+  }
+
+  /** Null where its program would decide and is not known. */
+  #decide(entry: Entry, customKinds: readonly CustomKind[]): boolean | null {
+    const { state } = this.#options.recognise(this.#recognisable(entry), customKinds);
+    if (state === 'unproved') return null;
+    const isServer = state === 'server';
+    this.#decided.set(entry.stat.pid, { revision: entry.revision, isServer });
+    return isServer;
+  }
+
+  #claims(entry: Entry, customKinds: readonly CustomKind[]): boolean {
+    const found = this.#options.recognise(this.#recognisable(entry), customKinds);
+    return found.state === 'unproved' && found.claims !== null;
   }
 
   /** Arguments are decoded, and the executable is read, only when recognition asks for them. */

@@ -53,11 +53,14 @@ function fixture(pids: readonly number[], blocking: readonly number[]): string {
   mkdirSync(join(root, 'self/ns'), { recursive: true });
   symlinkSync('pid:[1]', join(root, 'self/ns/pid'));
   writeFileSync(join(root, 'uptime'), '10000.00 1.00\n');
+  const program = join(root, 'myserver');
+  writeFileSync(program, '');
   for (const pid of pids) {
     const folder = join(root, String(pid));
     mkdirSync(folder);
     writeFileSync(join(folder, 'stat'), `${pid} (myserver) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 ${pid} 0 0\n`);
     writeFileSync(join(folder, 'environ'), '');
+    symlinkSync(program, join(folder, 'exe'));
     cpSync('/proc/self/status', join(folder, 'status'));
     if (blocking.includes(pid)) execFileSync('mkfifo', [join(folder, 'cmdline')]);
     else writeFileSync(join(folder, 'cmdline'), 'myserver\0serve\0');

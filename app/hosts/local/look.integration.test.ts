@@ -314,7 +314,7 @@ test('in a crowd, orphans with a mark are found at once, and one that nothing sp
   place(5004, 100, 100, true);
   const host = await testHost({ procRoot, looker: inlineLooker(recogniseTestServer) });
   const marked = async (): Promise<number[]> =>
-    [...(await look(host)).processes.values()].filter(({ marks }) => marks.OPENCODE_PID).map(({ pid }) => pid);
+    [...(await look(host)).processes.values()].filter(({ marks }) => marks?.OPENCODE_PID).map(({ pid }) => pid);
   expect((await marked()).sort()).toEqual([5001, 5002, 5003]);
   expect((await marked()).sort()).toEqual([5001, 5002, 5003, 5004]);
 });

@@ -1,6 +1,7 @@
 import type { Observer } from '../../identity/identity.ts';
 import { type Look, LookFailed, type LookRequest, type ProcessInfo } from '../host.ts';
-import { Collector, type Recognise } from './collect.ts';
+import type { Recognise } from './candidates.ts';
+import { Collector } from './collect.ts';
 import { loadLibc } from './libc.ts';
 import { ProcReader } from './procfs/read.ts';
 

@@ -16,7 +16,7 @@ import type {
   Spawned,
   SpawnRequest,
 } from '../host.ts';
-import type { Recognise } from './collect.ts';
+import type { Recognise } from './candidates.ts';
 import { pollExit, VerifyingHold } from './hold.ts';
 import { LocalFiles } from './local-files.ts';
 import { type Looker, reasonOf } from './looker.ts';

@@ -4,8 +4,16 @@
  */
 import { performance } from 'node:perf_hooks';
 import type { Systeminformation } from 'systeminformation';
-import { type Client, type Listening, type Look, LookFailed, type LookRequest, type ProcessInfo } from '../host.ts';
-import type { Recognise } from './collect.ts';
+import {
+  type Client,
+  type Listening,
+  type Look,
+  LookFailed,
+  type LookRequest,
+  type ProcessInfo,
+  type UnprovedProcess,
+} from '../host.ts';
+import { type Recognise, recogniseAll } from './candidates.ts';
 import { type Looker, type LookingPlace, reasonOf } from './looker.ts';
 import { type ListedProcess, listOne, listProcesses } from './portable-processes.ts';
 import { hashArgv } from './procfs/argv.ts';
@@ -113,7 +121,7 @@ export function describeListed(
     ignoresHangup: null,
     cgroup: null,
     ownPidNamespace: null,
-    marks: {},
+    marks: null,
   };
 }
 
@@ -161,14 +169,11 @@ export function assemble(
   connections: readonly ListedConnection[] | null,
   request: LookRequest,
   recognise: Recognise,
-  place: Pick<LookingPlace, 'observer'>,
+  place: Pick<LookingPlace, 'observer' | 'ownUid'>,
   begun: number,
+  why: UnprovedProcess['why'] = 'denied',
 ): Look {
-  const candidates = [...everyone.values()].flatMap((info) => {
-    const { comm, argv, executable } = info;
-    const recognition = recognise({ comm, argv, executablePath: executable?.path ?? null }, request.customKinds);
-    return recognition === null ? [] : [{ pid: info.pid, recognition }];
-  });
+  const { candidates, unproved } = recogniseAll(everyone.values(), request.customKinds, recognise, place.ownUid, why);
   const table = new Map([...everyone].map(([pid, info]) => [pid, { stat: info }]));
   const roots = [...candidates.map(({ pid }) => pid), ...(request.trees ?? [])];
   const first = relevant(table, roots, request.include);
@@ -184,6 +189,7 @@ export function assemble(
     counted: everyone.size,
     processes,
     candidates,
+    unproved,
     ...sockets,
     outgoing: [],
     unixSockets: null,

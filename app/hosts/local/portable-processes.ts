@@ -2,11 +2,10 @@
  * The processes of a machine without procfs, by its own lister: `ps` on macOS and other Unixes, CIM through PowerShell
  * on Windows. Where it runs as another user than ours is said; what cannot be told is null, never guessed.
  *
- * The Windows side and `comm` of macOS could not be tried where this was written; see docs/verified.md.
+ * The Windows side and lsof on macOS could not be tried where this was written; see docs/verified.md.
  */
 import { execFile } from 'node:child_process';
 import { readlinkSync, statSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
 import type { Executable, StartTime } from '../../identity/identity.ts';
 import { LookFailed } from '../host.ts';
 import { reasonOf } from './looker.ts';
@@ -116,30 +115,45 @@ export function executableAt(path: string): Executable | null {
   }
 }
 
-/** On macOS `comm` is the program's whole path. Linux, where tests run, has only a name there but a link in procfs. */
-async function executables(selection: readonly string[]): Promise<(pid: number) => Executable | null> {
+/** Options under which lsof prints the file that each process runs. Its `comm`, as that of ps, is what a process calls itself. */
+const PROGRAM_FILES = ['-nPw', '-a', '-d', 'txt', '-F', 'pfDin'] as const;
+
+/**
+ * The programs that `lsof -d txt -F pfDin` names, by PID: the first file of text of each process, with its device in
+ * hexadecimal. One that lacks device or inode could not be read and is left out. Pure.
+ */
+export function parseProgramFiles(text: string): ReadonlyMap<number, Executable> {
+  const programs = new Map<number, Executable>();
+  for (const block of text.split(/^p/mu).slice(1)) {
+    const [pid = '', , ...fields] = block.split('\n');
+    const next = fields.findIndex((field) => field.startsWith('f'));
+    const file = next < 0 ? fields : fields.slice(0, next);
+    const of = (letter: string): string | undefined => file.find((field) => field.startsWith(letter))?.slice(1);
+    const [device, inode, path] = [of('D'), of('i'), of('n')];
+    if (device === undefined || !/^0x[0-9a-f]+$/u.test(device) || inode === undefined || path === undefined) continue;
+    programs.set(Number(pid), { path, device: String(BigInt(device)), inode });
+  }
+  return programs;
+}
+
+/** The kernel's own word for what each process runs: a link in procfs on Linux, where tests run, else what lsof reads. */
+async function executables(pid: number | null): Promise<(pid: number) => Executable | null> {
   if (process.platform === 'linux') {
-    return (pid) => {
+    return (each) => {
       try {
-        return executableAt(readlinkSync(`/proc/${pid}/exe`));
+        const link = `/proc/${each}/exe`;
+        const { dev, ino } = statSync(link, { bigint: true });
+        return { path: readlinkSync(link), device: String(dev), inode: String(ino) };
       } catch {
         return null; // gone, a kernel thread or another user's
       }
     };
   }
-  const { stdout } = await runLister('ps', ['-ww', ...selection, ...columns('pid', 'comm')]);
-  const paths = new Map<number, string>();
-  for (const line of stdout.split('\n')) {
-    const [, pid, path] = /^\s*(\d+)\s+(.*)$/u.exec(line) ?? [];
-    if (path !== undefined) paths.set(Number(pid), path.trim());
-  }
-  const known = new Map<string, Executable | null>();
-  return (pid) => {
-    const path = paths.get(pid);
-    if (path === undefined || !isAbsolute(path)) return null;
-    if (!known.has(path)) known.set(path, executableAt(path));
-    return known.get(path) ?? null;
-  };
+  // It ends with 1 also where it could read some processes only; without it nothing is known of any program.
+  const selection = pid === null ? [] : ['-p', String(pid)];
+  const { stdout } = await runLister('lsof', [...PROGRAM_FILES, ...selection]).catch(() => ({ stdout: '' }));
+  const programs = parseProgramFiles(stdout);
+  return (each) => programs.get(each) ?? null;
 }
 
 async function list(pid: number | null): Promise<ListedProcess[]> {
@@ -160,7 +174,7 @@ async function list(pid: number | null): Promise<ListedProcess[]> {
   if (code !== 0 && !(pid !== null && code === 1 && stderr.trim() === '')) {
     throw new Error(stderr.trim() || `ps ended with ${code}`);
   }
-  return parsePs(stdout, await executables(selection));
+  return parsePs(stdout, await executables(pid));
 }
 
 /** Every process. Rejects with `LookFailed`; an empty listing is a failure too, for the lister itself runs. */

@@ -1,22 +1,21 @@
-import { MARK_NAMES, type MarkName } from '../host.ts';
+import { MARK_NAMES, type Marks } from '../host.ts';
 import { decodeArgv, pickVariables } from './procfs/argv.ts';
 import type { ProcSource } from './procfs/read.ts';
 import { isFinished, type ProcStat, parseStat } from './procfs/stat.ts';
 import { isReaper } from './reapers.ts';
-
-export type Marks = Readonly<Partial<Record<MarkName, string>>>;
 
 /** A process as the table keeps it between looks. */
 export class Entry {
   readonly stat: ProcStat;
   /** Raw argv bytes; null where they could not be read. */
   readonly rawArgv: Buffer | null;
-  readonly marks: Marks;
+  /** Null while they have not been read, or could not be. */
+  readonly marks: Marks | null;
   /** Changes whenever something was read that recognition depends on. */
   readonly revision: number;
   #argv: readonly string[] | null = null;
 
-  constructor(stat: ProcStat, rawArgv: Buffer | null, marks: Marks, revision: number) {
+  constructor(stat: ProcStat, rawArgv: Buffer | null, marks: Marks | null, revision: number) {
     this.stat = stat;
     this.rawArgv = rawArgv;
     this.marks = marks;
@@ -30,7 +29,7 @@ export class Entry {
   }
 
   /** The same with what has changed meanwhile. */
-  with(stat: ProcStat, marks: Marks = this.marks): Entry {
+  with(stat: ProcStat, marks: Marks | null = this.marks): Entry {
     const next = new Entry(stat, this.rawArgv, marks, this.revision);
     next.#argv = this.#argv;
     return next;
@@ -39,7 +38,7 @@ export class Entry {
   /** Carries a mark that a server leaves in its children; the other variables only describe. */
   get marked(): boolean {
     const { marks } = this;
-    return marks !== NO_MARKS && SERVER_MARKS.some((mark) => marks[mark] !== undefined);
+    return marks !== null && SERVER_MARKS.some((mark) => marks[mark] !== undefined);
   }
 }
 
@@ -61,7 +60,6 @@ export const TICKS_PER_SECOND = 100;
  */
 const UNLIKELY_ENVIRONMENTS = 400;
 
-const NO_MARKS: Marks = {};
 const SERVER_MARKS = ['OPENCODE_PID', 'KILO_PID', 'ROLLCALL_NONCE'] as const;
 
 /**
@@ -130,7 +128,7 @@ export class ProcessTable {
   /** Reads one process again, its environment too. Returns why it could not be read; null when it was or is not there. */
   reread(pid: number): string | null {
     const why = this.#reread(pid);
-    if (this.#owed.has(pid)) this.#readMarks(pid);
+    if (this.#owed.has(pid) || this.#entries.get(pid)?.marks === null) this.#readMarks(pid);
     return why;
   }
 
@@ -154,28 +152,28 @@ export class ProcessTable {
     const before = this.#entries.get(pid);
     const known = before?.stat.startTicks === stat.startTicks ? before : undefined;
     if (stat.kernelThread) {
-      this.#entries.set(pid, known?.with(stat) ?? this.#entry(stat, null, NO_MARKS));
+      this.#entries.set(pid, known?.with(stat) ?? this.#entry(stat, null, null));
       return null;
     }
     const cmdline = this.#reader.bytes(pid, `${livePath(this.#reader, stat)}cmdline`);
     if (!cmdline.ok) {
       this.forget(pid);
       if (cmdline.reason === 'vanished') return null;
-      this.#entries.set(pid, this.#entry(stat, null, NO_MARKS));
+      this.#entries.set(pid, this.#entry(stat, null, null));
       return cmdline.why;
     }
     const unchanged = known?.rawArgv?.equals(cmdline.value) === true && known.stat.comm === stat.comm;
     if (known !== undefined && unchanged) {
       this.#entries.set(pid, known.with(stat));
     } else {
-      this.#entries.set(pid, this.#entry(stat, Buffer.from(cmdline.value), known?.marks ?? NO_MARKS));
+      this.#entries.set(pid, this.#entry(stat, Buffer.from(cmdline.value), known?.marks ?? null));
     }
     // An exec with the same arguments can bring another environment, and is likely only while a process is young.
     if (!unchanged || Number(stat.startTicks) >= this.#youngSince) this.#owed.add(pid);
     return null;
   }
 
-  #entry(stat: ProcStat, rawArgv: Buffer | null, marks: Marks): Entry {
+  #entry(stat: ProcStat, rawArgv: Buffer | null, marks: Marks | null): Entry {
     this.#revision += 1;
     return new Entry(stat, rawArgv, marks, this.#revision);
   }
@@ -222,7 +220,7 @@ export class ProcessTable {
     const environ = this.#reader.ownBytes(pid, `${livePath(this.#reader, entry.stat)}environ`, this.#ownUid);
     if (!environ.ok) return;
     const marks = pickVariables(environ.value, MARK_NAMES);
-    if (sameMarks(marks, entry.marks)) return;
+    if (entry.marks !== null && sameMarks(marks, entry.marks)) return;
     this.#entries.set(pid, entry.with(entry.stat, marks));
   }
 }

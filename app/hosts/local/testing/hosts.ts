@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { ProcessRef } from '../../../identity/identity.ts';
 import type { Host, LookRequest, ProcessInfo } from '../../host.ts';
-import type { Recognise } from '../collect.ts';
+import type { Recognise } from '../candidates.ts';
 import { createLocalHost, type LocalHostOptions } from '../local-host.ts';
 import { inlineLooker } from '../looker.ts';
 import { temporaryFolder } from './processes.ts';
@@ -14,15 +14,18 @@ export const SERVER_ARGUMENT = '--rollcall-test-server';
 export const recogniseTestServer: Recognise = (process) =>
   process.argv.includes(SERVER_ARGUMENT)
     ? {
-        kind: 'test',
-        role: 'server',
-        declaredPort: null,
-        transport: 'tcp',
-        registeredService: false,
-        subject: null,
-        helper: false,
+        state: 'server',
+        recognition: {
+          kind: 'test',
+          role: 'server',
+          declaredPort: null,
+          transport: 'tcp',
+          registeredService: false,
+          subject: null,
+          helper: false,
+        },
       }
-    : null;
+    : { state: 'other' };
 
 /** A host for one test, closed after it. */
 export async function testHost(options: Partial<LocalHostOptions> = {}): Promise<Host> {

@@ -7,12 +7,23 @@ const ROWS = `    1     0     1     0 S    Mon Nov 23 07:01:02 2026 /sbin/launch
   812     1   812   501 S    Mon Nov 30 09:15:00 2026 /Users/me/Application Support/opencode serve --port 4096
   900   812   812   501 Z    Mon Nov 30 09:15:01 2026 (node)
 `;
-const NAMES = `    1 /sbin/launchd
-  812 /Users/me/Application Support/opencode
-  900 (node)
-`;
-const PROGRAMS = `16777233 1152921500312 /sbin/launchd
-16777233 88123 /Users/me/Application Support/opencode
+const PROGRAMS = `p1
+ftxt
+D0x1000011
+i1152921500312
+n/sbin/launchd
+p812
+ftxt
+D0x1000011
+i88123
+n/Users/me/Application Support/opencode
+ftxt
+D0x1000011
+i99
+n/usr/lib/dyld
+p850
+ftxt
+n/private/program (readlink: Permission denied)
 `;
 const SOCKETS = `p812
 f12
@@ -37,7 +48,7 @@ function answered(parts: Readonly<Record<string, string>>): Answer {
 }
 
 const observer = { hostId: 'h', bootId: 'b', pidNamespace: 'none' };
-const whole = answered({ rows: ROWS, names: NAMES, programs: PROGRAMS, sockets: SOCKETS, usage: ' 812 2048  1.5\n' });
+const whole = answered({ rows: ROWS, programs: PROGRAMS, sockets: SOCKETS, usage: ' 812 2048  1.5\n' });
 
 test('processes come with their programs, whose paths may hold blanks', () => {
   const rows = listedIn(whole);

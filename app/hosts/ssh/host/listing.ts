@@ -1,7 +1,7 @@
 /** Processes and sockets of a machine without /proc, from what its ps and lsof print. Pure. */
-import type { Executable, Observer } from '../../../identity/identity.ts';
+import type { Observer } from '../../../identity/identity.ts';
 import { evidenceOf, type ListedConnection } from '../../local/portable-look.ts';
-import { type ListedProcess, parsePs } from '../../local/portable-processes.ts';
+import { type ListedProcess, parseProgramFiles, parsePs } from '../../local/portable-processes.ts';
 import type { Seen } from './observing.ts';
 import type { Answer } from './shell.ts';
 
@@ -24,13 +24,8 @@ function byPid(text: string): Map<number, string> {
 export function listedIn(answer: Answer): ListedProcess[] | null {
   const rows = answer.bytes('rows')?.toString('utf8');
   if (rows === undefined) return null;
-  const files = new Map<string, Executable>();
-  for (const line of (answer.bytes('programs')?.toString('utf8') ?? '').split('\n')) {
-    const [, device, inode, path] = /^(\d+) (\d+) (.*)$/u.exec(line) ?? [];
-    if (device !== undefined && inode !== undefined && path !== undefined) files.set(path, { path, device, inode });
-  }
-  const paths = byPid(answer.bytes('names')?.toString('utf8') ?? '');
-  return parsePs(rows, (pid) => files.get(paths.get(pid) ?? '') ?? null);
+  const programs = parseProgramFiles(answer.bytes('programs')?.toString('utf8') ?? '');
+  return parsePs(rows, (pid) => programs.get(pid) ?? null);
 }
 
 /** Memory in kilobytes and percent of a core, by PID. */

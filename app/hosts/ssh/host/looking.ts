@@ -1,6 +1,7 @@
 /** Looks at a remote machine: the local machine's own collector over a `/proc` that was fetched. */
 import { type Look, LookFailed, type LookRequest, MARK_NAMES, type ProcessInfo, ReadFailed } from '../../host.ts';
-import { Collector, type Recognise, type Wanted } from '../../local/collect.ts';
+import type { Recognise } from '../../local/candidates.ts';
+import { Collector, type Wanted } from '../../local/collect.ts';
 import { parseTcpTable } from '../../local/procfs/sockets.ts';
 import lookScript from '../remote/look.sh';
 import type { Contact } from './contact.ts';
@@ -16,6 +17,8 @@ const PSS_LIFETIME_MS = 10_000;
 interface Fetch {
   readonly bulk?: boolean;
   readonly pids?: Iterable<number>;
+  /** Of these, nothing but the program. */
+  readonly programs?: Iterable<number>;
   readonly sockets?: Iterable<number>;
   readonly networks?: Iterable<number>;
   readonly everyone?: boolean;
@@ -41,6 +44,8 @@ export class RemoteLooker {
   #line: Promise<unknown> = Promise.resolve();
   /** What the look before read in detail: most likely, the next one wants the same. */
   #ofInterest: ReadonlySet<number> = new Set();
+  /** Those whose programs alone it wanted. */
+  #programs: ReadonlySet<number> = new Set();
   #peers: ReadonlySet<number> = new Set();
   #networks: ReadonlySet<number> = new Set();
   readonly #pss = new Map<number, Pss>();
@@ -57,6 +62,7 @@ export class RemoteLooker {
       source: this.#snapshot,
       libc: null,
       ownUid: contact.uid,
+      unreadable: contact.tools.has('stat-c') ? 'denied' : 'no-stat',
     });
   }
 
@@ -70,31 +76,45 @@ export class RemoteLooker {
       await this.#fetch({
         bulk: true,
         pids: new Set([...this.#ofInterest, ...include, ...(request.trees ?? []).filter(isPid)]),
+        programs: this.#programs,
         sockets: this.#peers,
         networks: this.#networks,
       });
-      const details = new Set(include);
-      const peers = new Set<number>();
-      const networks = new Set<number>();
+      const wanted = {
+        details: new Set(include),
+        programs: new Set<number>(),
+        peers: new Set<number>(),
+        networks: new Set<number>(),
+      };
       const ownPids = [...new Set([...this.#contact.ownLine, ...this.#snapshot.ownLine, ...request.ownPids])];
       const steps = this.#collector.steps({ ...sure, ownPids });
       for (;;) {
         const step = steps.next();
         if (step.done === true) {
-          this.#ofInterest = details;
-          this.#peers = peers;
-          this.#networks = networks;
+          this.#ofInterest = wanted.details;
+          this.#programs = wanted.programs;
+          this.#peers = wanted.peers;
+          this.#networks = wanted.networks;
           return { ...step.value, tookMs: performance.now() - begun };
         }
-        await this.#supply(step.value, details, peers, networks);
+        await this.#supply(step.value, wanted);
       }
     });
   }
 
   /** Fetches what the collector is about to read, as far as it is not there, and notes it for the next look. */
-  async #supply(wanted: Wanted, details: Set<number>, peers: Set<number>, networks: Set<number>): Promise<void> {
+  async #supply(wanted: Wanted, noted: Readonly<Record<'details' | 'programs' | 'peers' | 'networks', Set<number>>>) {
+    const { details, peers, networks } = noted;
     const snapshot = this.#snapshot;
     switch (wanted.wanted) {
+      case 'programs': {
+        for (const pid of wanted.of) noted.programs.add(pid);
+        const programs = wanted.of.filter((pid) => !snapshot.hasProgram(pid));
+        // Of these another thread's folder tells, which only the whole of their details looks for.
+        const pids = snapshot.headless().filter((pid) => programs.includes(pid));
+        if (programs.length > 0) await this.#fetch({ programs, pids });
+        return;
+      }
       case 'details': {
         for (const pid of wanted.of) details.add(pid);
         const pids = wanted.of.filter((pid) => !snapshot.hasDetails(pid));
@@ -185,10 +205,13 @@ export class RemoteLooker {
   }
 
   async #fetchOnce(what: Fetch, pids: readonly number[]): Promise<void> {
+    // Of a link that is listed twice, nothing would be believed.
+    const programs = [...(what.programs ?? [])].filter((pid) => isPid(pid) && !pids.includes(pid));
     const parameters: Parameters = {
       bulk: what.bulk === true ? 1 : 0,
       machine: what.bulk === true || what.machine === true ? 1 : 0,
       pids: pids.join(' '),
+      programs: programs.join(' '),
       pss: this.#pssDue(pids).join(' '),
       sockets: [...(what.sockets ?? [])].filter(isPid).join(' '),
       everyone: what.everyone === true ? 1 : 0,
@@ -216,7 +239,11 @@ export class RemoteLooker {
       throw new LookFailed('it has booted since it was connected to', undefined, this.#shell.host);
     }
     if (what.bulk === true) this.#snapshot.clear();
-    this.#snapshot.add(answer, pids);
+    try {
+      this.#snapshot.add(answer, pids, programs);
+    } catch (error) {
+      throw new LookFailed(reasonOf(error), error, this.#shell.host);
+    }
     if (what.bulk === true && this.#snapshot.pids().length === 0) {
       throw new LookFailed('its /proc listed no process', undefined, this.#shell.host);
     }

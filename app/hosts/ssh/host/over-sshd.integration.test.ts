@@ -142,7 +142,7 @@ test.each([
   const { info, at, port } = await reached(host, pid);
   expect(told).toBeGreaterThan(0);
   expect(info.marks).toMatchObject({ ROLLCALL_NONCE: nonce, ROLLCALL_KIND: 'test' });
-  expect(info.marks.SSH_CONNECTION).toBeUndefined();
+  expect(info.marks?.SSH_CONNECTION).toBeUndefined();
   expect(await ask(at)).toBe(String(pid));
   expect(await host.portHolder(port)).toMatchObject({ pid });
 
@@ -245,7 +245,7 @@ test('a remote boot makes what was recorded before it gone, whatever has its num
   const link = await linkTo(box);
   const before = await hostOver(link);
   const server = await spawnServer(before, 'nonce');
-  await before.store.write(someRecord({ spawned: server.ref }));
+  await before.store.write(someRecord({ spawned: server.ref, server: null, state: 'spawned' }));
   await box.down();
   await box.up();
   const after = await hostOver(await linkTo(box));

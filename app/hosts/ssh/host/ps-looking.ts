@@ -1,6 +1,6 @@
 /** Looks at a remote machine that has no /proc, by its own ps and lsof. */
 import { type Look, LookFailed, type LookRequest, type ProcessInfo, ReadFailed } from '../../host.ts';
-import type { Recognise } from '../../local/collect.ts';
+import type { Recognise } from '../../local/candidates.ts';
 import { assemble, describeListed } from '../../local/portable-look.ts';
 import psScript from '../remote/ps.sh';
 import type { Contact } from './contact.ts';
@@ -32,11 +32,13 @@ export class PsLooker {
     }
     this.#answer = answer;
     this.#starts = new Map(rows.filter(({ state }) => state !== 'Z').map(({ pid, startTime }) => [pid, startTime]));
+    const place = { observer: this.#contact.observer, ownUid: this.#contact.uid };
     const usage = usageIn(answer);
     const everyone = new Map(rows.map((row) => [row.pid, describeListed(row, usage.get(row.pid), this.#contact)]));
     const [, ...line] = (answer.text('line') ?? '').split(/ +/u).map(Number);
     const ownPids = [...new Set([...this.#contact.ownLine, ...line, ...request.ownPids])];
-    return assemble(everyone, connectionsIn(answer), { ...request, ownPids }, this.#recognise, this.#contact, begun);
+    const why = this.#contact.tools.has('lsof') ? 'denied' : 'no-lsof';
+    return assemble(everyone, connectionsIn(answer), { ...request, ownPids }, this.#recognise, place, begun, why);
   }
 
   /** Rejects with `ReadFailed`. */

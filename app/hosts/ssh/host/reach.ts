@@ -158,7 +158,7 @@ export class Reach {
 /** TCP listeners of this account that a kind recognised, or that a start of ours brought into being. */
 export function provedListeners(look: Look, uid: number): Listener[] {
   const recognised = new Set(look.candidates.map(({ pid }) => pid));
-  const counts = (info: ProcessInfo): boolean => recognised.has(info.pid) || info.marks.ROLLCALL_NONCE !== undefined;
+  const counts = (info: ProcessInfo): boolean => recognised.has(info.pid) || info.marks?.ROLLCALL_NONCE !== undefined;
   return look.listening.flatMap(({ pid, address, port }) => {
     const info = look.processes.get(pid);
     if (info === undefined || info.uid !== uid || loopbackOf(address) === null || !counts(info)) return [];

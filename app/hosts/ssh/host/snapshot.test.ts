@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseLinks, splitFiles, unescaped } from './snapshot.ts';
+import { Answer } from './shell.ts';
+import { parseLinks, parseOpen, Snapshot, splitFiles, unescaped } from './snapshot.ts';
 
 /** As `grep -aH ''` prints files. */
 function grepped(files: readonly (readonly [string, Buffer])[]): Buffer {
@@ -69,4 +70,41 @@ test('of a name that two rows claim, nothing is believed', () => {
 
 test('what ls escapes comes back', () => {
   expect(unescaped('a\\tb\\\\c\\ \\"\\033')).toBe('a\tb\\c "\x1b');
+});
+
+test('descriptors that may not be read are unknown, not none', () => {
+  const listed = [
+    '12/fd:',
+    'lrwx------ 1 0 0 64 Dec  1 03:40 3 -> socket:[77]',
+    '13/fd:',
+    'total 0',
+    '14/fd:',
+    'l????????? ? ? ? ?            ? 3',
+    'lrwx------ 1 0 0 64 Dec  1 03:40 4',
+    '15/fd:',
+  ].join('\n');
+  expect(parseOpen(listed, new Set(['13/fd']))).toEqual(
+    new Map([
+      ['12/fd', new Set(['77'])],
+      ['15/fd', new Set()],
+    ]),
+  );
+});
+
+const answer = (parts: Readonly<Record<string, string>>): Answer =>
+  new Answer(Object.entries(parts).map(([name, text]) => ({ name, rest: '', bytes: Buffer.from(text) })));
+const NETWORK = 'lrwxrwxrwx 1 0 0 0 Nov 30 14:26 self/ns/net -> net:[1]\n';
+
+test('an environment without our names is one that was counted', () => {
+  const snapshot = new Snapshot(true, 0);
+  snapshot.add(answer({ links: NETWORK, marks: '12/environ:_=/usr/bin/nohup\0', environments: '13/environ:4\n' }), []);
+  expect(snapshot.ownBytes(12, 'environ')).toEqual({ ok: true, value: Buffer.from('_=/usr/bin/nohup\0') });
+  expect(snapshot.ownBytes(13, 'environ')).toEqual({ ok: true, value: Buffer.alloc(0) });
+  expect(snapshot.ownBytes(14, 'environ')).toMatchObject({ ok: false, reason: 'denied' });
+});
+
+test('a listing of another form is refused as a whole, for every link in it would be missing', () => {
+  const snapshot = new Snapshot(true, 0);
+  const iso = 'lrwxrwxrwx 1 0 0 0 2026-11-30 14:26 self/ns/net -> net:[1]\n';
+  expect(() => snapshot.add(answer({ links: iso }), [])).toThrow('its ls prints rows of a form that cannot be read');
 });

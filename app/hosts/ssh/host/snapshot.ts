@@ -61,6 +61,8 @@ export interface ListedLink {
 
 const LINK =
   /^[a-z-]\S*\s+\d+\s+(\d+)\s+\d+\s+\d+\s+[A-Z][a-z]{2}\s+\d+\s+[\d:]+\s+((?:\d+|self)(?:\/[a-z\d/]+)?)(?: -> (.*))?$/su;
+/** A listing of links always has this one; without it the rows are not of a form that can be read. */
+const ALWAYS_LISTED = 'self/ns/net';
 
 /** The rows of `ls -lnd`. Of a name that two rows claim, nothing is believed. */
 export function parseLinks(output: string, escaped: boolean): Map<string, ListedLink> {
@@ -79,19 +81,25 @@ export function parseLinks(output: string, escaped: boolean): Map<string, Listed
   return links;
 }
 
-/** Sockets by folder, from `ls -ln` of several folders. */
-function parseOpen(output: string): Map<string, Set<string>> {
+/**
+ * Sockets by folder, from `ls -ln` of several folders. A folder is left out where one of its rows does not say where it
+ * leads to: that may be a socket.
+ *
+ * @param closed folders that may not be opened
+ */
+export function parseOpen(output: string, closed: ReadonlySet<string>): Map<string, Set<string>> {
   const open = new Map<string, Set<string>>();
-  let inodes = new Set<string>();
+  let at = '';
   for (const row of output.split('\n')) {
     const folder = /^((?:\d+|self)\/(?:task\/\d+\/)?fd):$/u.exec(row)?.[1];
     if (folder !== undefined) {
-      inodes = new Set();
-      open.set(folder, inodes);
+      at = folder;
+      if (!closed.has(folder)) open.set(folder, new Set());
       continue;
     }
     const inode = / -> socket:\[(\d+)\]$/u.exec(row)?.[1];
-    if (inode !== undefined) inodes.add(inode);
+    if (inode !== undefined) open.get(at)?.add(inode);
+    else if (row.startsWith('l') && !row.includes(' -> ')) open.delete(at);
   }
   return open;
 }
@@ -117,6 +125,9 @@ export class Snapshot implements ProcSource {
   #marks = new Map<string, Buffer[]>();
   #details = new Set<number>();
   #sockets = new Set<number>();
+  #programs = new Set<number>();
+  /** Environments that could be read. */
+  #environments = new Set<string>();
   #tasks = new Map<number, number[]>();
 
   /** @param escaped links were listed by `ls -b` */
@@ -141,14 +152,18 @@ export class Snapshot implements ProcSource {
     }
     this.#details.clear();
     this.#sockets.clear();
+    this.#programs.clear();
+    this.#environments.clear();
   }
 
   /**
    * Takes in one answer of `look.sh`.
    *
    * @param asked the processes that it was asked to read in detail
+   * @param programs those of which it was asked for the program alone
+   * @throws Error where its links are not of a form that can be read
    */
-  add(answer: Answer, asked: Iterable<number>): void {
+  add(answer: Answer, asked: Iterable<number>, programs: Iterable<number> = []): void {
     const [self, ...line] = (answer.text('line') ?? '').split(/ +/u).map(Number);
     this.self = self ?? 0;
     this.ownLine = line;
@@ -157,9 +172,14 @@ export class Snapshot implements ProcSource {
     for (const [path, bytes] of files) this.#addFile(path, bytes);
     for (const [path, bytes] of splitFiles(answer.bytes('tables') ?? Buffer.alloc(0))) this.#files.set(path, bytes);
     this.#addMarks(answer.bytes('marks') ?? Buffer.alloc(0));
-    for (const [path, link] of parseLinks(answer.bytes('links')?.toString('utf8') ?? '', this.#escaped)) {
-      this.#links.set(path, link);
+    for (const row of (answer.text('environments') ?? '').split('\n')) {
+      const path = /^([\d/a-z]+\/environ):\d+$/u.exec(row)?.[1];
+      if (path !== undefined) this.#environments.add(path);
     }
+    const links = parseLinks(answer.bytes('links')?.toString('utf8') ?? '', this.#escaped);
+    if (!links.has(ALWAYS_LISTED)) throw new Error('its ls prints rows of a form that cannot be read');
+    for (const [path, link] of links) this.#links.set(path, link);
+    for (const pid of programs) this.#programs.add(pid);
     for (const { name, rest, bytes } of answer.sections) {
       if (name === 'path' && bytes.length > 0) this.#paths.set(rest, bytes.toString('utf8').replace(/\n$/u, ''));
     }
@@ -169,7 +189,8 @@ export class Snapshot implements ProcSource {
         this.#executables.set(path, { device, inode });
       }
     }
-    for (const [path, inodes] of parseOpen(answer.bytes('open')?.toString('latin1') ?? '')) {
+    const closed = new Set((answer.text('closed') ?? '').split('\n'));
+    for (const [path, inodes] of parseOpen(answer.bytes('open')?.toString('latin1') ?? '', closed)) {
       this.#open.set(path, inodes);
       const pid = pidOf(path);
       if (pid !== null) this.#sockets.add(pid);
@@ -229,11 +250,16 @@ export class Snapshot implements ProcSource {
     this.#executables.delete(`${prefix}exe`);
     this.#open.delete(`${prefix}fd`);
     this.#marks.delete(`${prefix}environ`);
+    this.#environments.delete(`${prefix}environ`);
     this.#listed = this.#listed.filter((each) => each !== pid);
   }
 
   hasDetails(pid: number): boolean {
     return this.#details.has(pid);
+  }
+
+  hasProgram(pid: number): boolean {
+    return this.#programs.has(pid) || this.#details.has(pid);
   }
 
   hasSockets(pid: number): boolean {
@@ -287,10 +313,16 @@ export class Snapshot implements ProcSource {
     return VANISHED;
   }
 
-  /** Of an environment, nothing but the allowed names was fetched, and of our own processes only. */
+  /**
+   * Of an environment, nothing but the allowed names was fetched, and of our own processes only. One of which no name
+   * came is known to have none only where it was counted as well.
+   */
   ownBytes(pid: number, name: string): Read<Buffer> {
     if (!name.endsWith('environ')) return this.bytes(pid, name);
-    return { ok: true, value: Buffer.concat(this.#marks.get(`${pid}/${name}`) ?? []) };
+    const path = `${pid}/${name}`;
+    const marks = this.#marks.get(path);
+    if (marks === undefined && !this.#environments.has(path)) return denied(name);
+    return { ok: true, value: Buffer.concat(marks ?? []) };
   }
 
   text(pid: number, name: string): Read<string> {

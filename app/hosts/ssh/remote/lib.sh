@@ -3,8 +3,13 @@
 # A profile may have left options, functions or a field separator behind that would change what follows.
 set +e +u +f +C +a +x
 unset IFS
+# What changes how the programs below print their rows or read their options.
+unset TIME_STYLE BLOCK_SIZE BLOCKSIZE LS_BLOCK_SIZE QUOTING_STYLE TABSIZE COLUMNS LS_COLORS CLICOLOR CLICOLOR_FORCE \
+  GREP_OPTIONS GREP_COLOR GREP_COLORS PS_FORMAT PS_PERSONALITY CMD_ENV I_WANT_A_BROKEN_PS UNIX95 \
+  LSOF_OPTIONS BASH_ENV ENV 2>/dev/null
 unalias -a 2>/dev/null
-unset -f cat grep ls stat readlink kill id uname sleep mv rm mkdir chmod sha256sum setsid sync tail 2>/dev/null
+unset -f cat date env grep head id kill ls lsof mkdir mktemp mv ps pwd readlink rm sed setsid sha256sum sleep \
+  sort stat sync sysctl tail tr uname uptime wc 2>/dev/null
 command -v grep >/dev/null 2>&1 || PATH="$PATH:/usr/local/bin:/usr/bin:/bin"
 umask 077
 

@@ -2,6 +2,7 @@
 #   bulk      1 to list every process
 #   machine   1 for the load and the memory of the machine
 #   pids      processes to read in detail, blank separated
+#   programs  processes of which only the program is wanted
 #   pss       those of them whose proportional memory is wanted
 #   sockets   processes of which only the sockets are wanted
 #   everyone  1 for the sockets of every process
@@ -45,6 +46,16 @@ done
 rc_section marks
 grep -zaoHE "^($marks)=.*" /dev/null $rc_environments 2>/dev/null
 
+# An environment that could be read is counted, also one without any of these names.
+rc_environments=
+for rc_pid in $pids $rc_tasks; do
+  [ "$root" != 1 ] || [ -O "$rc_pid" ] && rc_environments="$rc_environments $rc_pid/environ"
+done
+if [ -n "$rc_environments" ]; then
+  rc_section environments
+  grep -zacH '' /dev/null $rc_environments 2>/dev/null
+fi
+
 rc_files=uptime
 [ "$machine" != 1 ] || rc_files="$rc_files loadavg meminfo"
 [ "$bulk" != 1 ] || rc_files="$rc_files self/cgroup [0-9]*/stat [0-9]*/cmdline"
@@ -66,6 +77,9 @@ grep -aH '' /dev/null $rc_files 2>/dev/null
 rc_links="self/ns/net"
 rc_executables=
 rc_open=
+for rc_pid in $programs; do
+  rc_links="$rc_links $rc_pid/exe"
+done
 for rc_pid in $pids; do
   rc_links="$rc_links $rc_pid $rc_pid/exe $rc_pid/cwd $rc_pid/ns/pid $rc_pid/ns/net"
   rc_executables="$rc_executables $rc_pid/exe"
@@ -96,6 +110,11 @@ fi
 rc_section executables
 stat -L -c '%n %d %i' self/ns/pid $rc_executables 2>/dev/null
 if [ -n "$rc_open" ]; then
+  # Some ls list a folder that they cannot open as if it were empty.
+  rc_section closed
+  for rc_folder in $rc_open; do
+    [ -r "$rc_folder" ] || printf '%s\n' "$rc_folder"
+  done
   rc_section open
   # With two folders or more, each gets a line with its name.
   if [ "$everyone" = 1 ]; then

@@ -35,20 +35,27 @@ rc_row() {
   rc_row=${rc_row% }
 }
 
-# rc_programs ROWS: what rows of "PID PATH" lead to, as "DEVICE INODE PATH".
+# rc_programs ARGUMENT...: the files that processes run, as lsof reads them of the kernel; nothing where there is no lsof.
+# What ps calls a command is what the process calls itself.
 rc_programs() {
-  rc_rows=$1
-  set --
-  while read -r rc_pid rc_path; do
-    case $rc_path in
-      /*) set -- "$@" "$rc_path" ;;
+  lsof -nPw -a -d txt -F pfDin "$@" 2>/dev/null
+}
+
+# rc_program PID: sets rc_device and rc_inode to the file that it runs, empty where that could not be read.
+rc_program() {
+  rc_device=
+  rc_inode=
+  rc_fields=$(rc_programs -p "$1")
+  rc_files=0
+  while IFS= read -r rc_field; do
+    case $rc_field in
+      f*) rc_files=$((rc_files + 1)) ;;
+      D0x*) [ "$rc_files" != 1 ] || rc_device=$((${rc_field#D})) ;;
+      i*) [ "$rc_files" != 1 ] || rc_inode=${rc_field#i} ;;
     esac
   done <<EOF
-$rc_rows
+$rc_fields
 EOF
-  [ $# -gt 0 ] || return 0
-  # BSD's knows no -c; GNU's takes -f for something else.
-  stat -L -c '%d %i %n' "$@" 2>/dev/null || stat -L -f '%d %i %N' "$@" 2>/dev/null
 }
 
 rc_refuse() {
@@ -76,13 +83,12 @@ case $what in
     if rc_ps "$rc_all" "$@"; then
       rc_section rows
       printf '%s\n' "$rc_told"
-      rc_ps comm "$@" && {
-        rc_section names
-        printf '%s\n' "$rc_told"
-        rc_paths=$(printf '%s\n' "$rc_told" | sed 's/^ *[0-9]* *//' | sort -u | sed 's/^/0 /')
-        rc_section programs
-        rc_programs "$rc_paths"
-      }
+      rc_section programs
+      if [ "$what" = list ]; then
+        rc_programs
+      else
+        rc_programs -p "$(printf '%s,' $pids)$$"
+      fi
       if [ "$what" = list ]; then
         rc_ps 'rss pcpu' -ax && {
           rc_section usage
@@ -111,15 +117,11 @@ case $what in
         return 0
         ;;
     esac
-    rc_ps comm -p "$$,$pid"
-    rc_found=$(rc_programs "$(printf '%s\n' "$rc_told" | grep "^ *$pid ")")
-    case $rc_found in
-      "$device $inode "*) ;;
-      *)
-        rc_refuse 'its program is not the recorded one, or could not be told'
-        return 0
-        ;;
-    esac
+    rc_program "$pid"
+    [ -n "$rc_inode" ] && [ "$rc_device $rc_inode" = "$device $inode" ] || {
+      rc_refuse 'its program is not the recorded one, or could not be told'
+      return 0
+    }
     # Last, so that as little as possible lies between it and the signal.
     rc_row 'uid lstart args' "$pid" || {
       rc_refuse "its ps failed: $rc_why"
