@@ -168,6 +168,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     socketPath: paths.controlSocket,
     version: parts.version,
     onShow: show,
+    onLost: (why) => complain('No rollcall command can reach the app.', why),
   }).catch((error: unknown) => {
     if (!(error instanceof ControlUnavailable)) throw error;
     complain('No rollcall command can reach the app.', error.message);

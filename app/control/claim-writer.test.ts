@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../hosts/local/testing/processes.ts';
 import { type Claim, type ClaimRequest, claimWriter } from './claim-writer.ts';
 import { connectControl } from './client.ts';
 import { FakeCore } from './fake-core.testing.ts';
@@ -124,4 +125,58 @@ test('a guard has no window to show, and says so; an app yields to nobody', asyn
   const app = await connectControl(request.controlSocket, 2000, { version: '0.1.0' });
   await expect(app.yield()).rejects.toThrow('yields to nobody');
   app.close();
+});
+
+test('a second launch with another runtime folder shows the window of the first', async () => {
+  await held('app');
+  let shown = 0;
+  server = await serveControl({
+    core: new FakeCore(),
+    socketPath: request.controlSocket,
+    version: '0.1.0',
+    onShow: () => {
+      shown += 1;
+    },
+  });
+  const elsewhere = { ...request, controlSocket: join(root, 'other', 'control.sock'), runtimeDir: join(root, 'other') };
+  expect(await claimWriter(elsewhere)).toMatchObject({ first: false, exitCode: 0 });
+  expect(shown).toBe(1);
+});
+
+test('a runtime folder that was deleted is made again, and connections that were there go on', async () => {
+  await held('app');
+  server = await serveControl({
+    core: new FakeCore(),
+    socketPath: request.controlSocket,
+    version: '0.1.0',
+    onShow: () => undefined,
+    everyMs: 20,
+  });
+  const before = await connectControl(request.controlSocket, 5000, { version: '0.1.0' });
+  for (let round = 0; round < 2; round += 1) {
+    rmSync(join(root, 'run'), { recursive: true });
+    await until('the socket is back', () => existsSync(request.controlSocket));
+    const client = await connectControl(request.controlSocket, 5000, { version: '0.1.0' });
+    expect(statSync(request.controlSocket).mode & 0o777).toBe(0o600);
+    expect(statSync(join(root, 'run')).mode & 0o777).toBe(0o700);
+    client.close();
+  }
+  await before.show(null);
+  before.close();
+});
+
+test('a runtime folder that cannot be made again is said once, with its reason', async () => {
+  const lost: string[] = [];
+  server = await serveControl({
+    core: new FakeCore(),
+    socketPath: request.controlSocket,
+    version: '0.1.0',
+    onShow: () => undefined,
+    onLost: (why) => lost.push(why),
+    everyMs: 20,
+  });
+  rmSync(join(root, 'run'), { recursive: true });
+  writeFileSync(join(root, 'run'), 'a file in its place');
+  await until('it was said', () => lost.length > 0);
+  expect(lost).toEqual([expect.stringContaining(join(root, 'run'))]);
 });

@@ -89,7 +89,7 @@ async function tryLock(request: ClaimRequest): Promise<WriterLock | WriterHeld> 
 
 /** PID of the app whose window was shown; null when it does not answer (yet, or any more). */
 function showFirst(request: ClaimRequest): Promise<number | null> {
-  return ask(request, request.controlSocket, async (client) => {
+  return ask(request, async (client) => {
     await client.show(null);
     return client.app.pid;
   });
@@ -97,8 +97,7 @@ function showFirst(request: ClaimRequest): Promise<number | null> {
 
 /** True when the guard has let go of the lock. */
 async function askGuard(request: ClaimRequest): Promise<boolean> {
-  const socket = socketOfHolder(request.writerLock) ?? request.controlSocket;
-  const yielded = await ask(request, socket, async (client) => {
+  const yielded = await ask(request, async (client) => {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((done) => {
       timer = setTimeout(() => done(null), YIELD_LIMIT_MS);
@@ -112,11 +111,9 @@ async function askGuard(request: ClaimRequest): Promise<boolean> {
   return yielded === true;
 }
 
-async function ask<T>(
-  request: ClaimRequest,
-  socket: string,
-  what: (client: ControlClient) => Promise<T>,
-): Promise<T | null> {
+/** Asks the holder where the lock says that it listens: its runtime folder need not be the one of this launch. */
+async function ask<T>(request: ClaimRequest, what: (client: ControlClient) => Promise<T>): Promise<T | null> {
+  const socket = socketOfHolder(request.writerLock) ?? request.controlSocket;
   try {
     const client = await connectControl(socket, SHOW_LIMIT_MS, { version: request.version });
     try {

@@ -1,12 +1,13 @@
 /** The app's end of the control socket: gives the roll to `rollcall` commands and takes their acts. */
-import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { lstatSync, mkdirSync, unlinkSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import type { Show } from '../roll/channels.ts';
 import type { Core } from '../supervisor/core.ts';
 import { Connection } from './connection.ts';
 import { RollFrames } from './roll-frames.ts';
 import { ControlUnavailable, checkSocketPlace } from './socket-path.ts';
+import { listenUnix } from './unix-listener.ts';
 
 /** More commands at once than any person gives; a broken script must not take every descriptor we have. */
 const MOST_CONNECTIONS = 64;
@@ -20,6 +21,10 @@ export interface ServeControl {
   readonly onShow: (place: Show | null) => void;
   /** Let go of the writer's lock for an app; resolves when it is free. Absent where nobody yields: in the app. */
   readonly onYield?: () => Promise<void>;
+  /** The socket was removed and cannot be made again. */
+  readonly onLost?: (why: string) => void;
+  /** How often to look whether the socket is still there, in milliseconds; for tests. */
+  readonly everyMs?: number;
 }
 
 export interface ControlServer {
@@ -44,8 +49,7 @@ export interface ControlServer {
 export async function serveControl(options: ServeControl): Promise<ControlServer> {
   const { socketPath } = options;
   try {
-    if (process.platform !== 'win32') mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 });
-    checkSocketPlace(socketPath);
+    prepareFolder(socketPath);
     await removeStale(socketPath);
   } catch (error) {
     if (error instanceof ControlUnavailable || !(error instanceof Error && 'code' in error)) throw error;
@@ -58,22 +62,24 @@ export async function serveControl(options: ServeControl): Promise<ControlServer
   const active = (): void => {
     lastActiveAt = performance.now();
   };
-  const server = createServer((socket) => {
-    active();
-    const connection = new Connection(socket, options, rolls, active, () => connections.delete(connection));
-    connections.add(connection);
+  const listener = await listenUnix({
+    path: socketPath,
+    maxConnections: MOST_CONNECTIONS,
+    onConnection: (socket) => {
+      active();
+      const connection = new Connection(socket, options, rolls, active, () => connections.delete(connection));
+      connections.add(connection);
+    },
+    prepare: () => prepareFolder(socketPath),
+    ...(options.onLost === undefined ? {} : { onLost: options.onLost }),
+    ...(options.everyMs === undefined ? {} : { everyMs: options.everyMs }),
+  }).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ControlUnavailable(socketPath, `The control socket ${socketPath} cannot be opened: ${why}.`);
   });
-  server.maxConnections = MOST_CONNECTIONS;
-  await listen(server, socketPath);
-  if (process.platform !== 'win32') chmodSync(socketPath, 0o600);
   const unsubscribe = options.core.subscribe(() => {
     for (const connection of connections) connection.rollChanged();
   });
-  let closed: Promise<void> | null = null;
-  const stopListening = (): Promise<void> => {
-    closed ??= new Promise((done) => server.close(() => done()));
-    return closed;
-  };
   return {
     get connections() {
       return connections.size;
@@ -84,23 +90,19 @@ export async function serveControl(options: ServeControl): Promise<ControlServer
     get lastActiveAt() {
       return lastActiveAt;
     },
-    stopListening: () => void stopListening(),
+    stopListening: () => void listener.close(),
     close() {
       unsubscribe();
-      const done = stopListening();
+      const done = listener.close();
       for (const connection of connections) connection.close();
       return done;
     },
   };
 }
 
-function listen(server: Server, path: string): Promise<void> {
-  return new Promise((done, fail) => {
-    server.once('error', (error) => {
-      fail(new ControlUnavailable(path, `The control socket ${path} cannot be opened: ${error.message}.`));
-    });
-    server.listen(path, done);
-  });
+function prepareFolder(socketPath: string): void {
+  if (process.platform !== 'win32') mkdirSync(dirname(socketPath), { recursive: true, mode: 0o700 });
+  checkSocketPlace(socketPath);
 }
 
 /** Removes a socket that nobody listens on. Anything else at that path is somebody's and stays. */

@@ -87,6 +87,7 @@ export class Headless {
           throw new Error('The Rollcall app does not run; its guard looks after its servers. Start the app.');
         },
         onYield: () => this.#yield(),
+        onLost: (why) => say(`no command can reach it: ${why}`),
       });
     } catch (error) {
       if (!(error instanceof ControlUnavailable)) throw error;

@@ -1,10 +1,10 @@
 /** Takes the questions of our own ssh processes to the person, and nobody else's. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmodSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { ensureRuntimeFolder } from '../../../config/folders.ts';
 import { FrameReader, MalformedFrame } from '../../../control/frames.ts';
+import { listenUnix } from '../../../control/unix-listener.ts';
 import type { Libc } from '../../local/libc.ts';
 import type { Admission, Ask, GivenUp, Question, Questioner } from '../questions.ts';
 import { ANSWER_BYTES, ID_VARIABLE, REQUEST_LIMIT, RUNTIME_VARIABLE, SOCKET_VARIABLE } from './names.ts';
@@ -38,35 +38,27 @@ const MOST_CONNECTIONS = 32;
 
 /** @throws UnsafeFolder, FolderFailed, or the system's error when the socket cannot be made */
 export async function startAskpass(options: AskpassOptions): Promise<AskpassServer> {
-  ensureRuntimeFolder(options.runtimeDir);
   const folder = join(options.runtimeDir, 'ssh');
-  ensureRuntimeFolder(folder);
+  const prepare = (): void => {
+    ensureRuntimeFolder(options.runtimeDir);
+    ensureRuntimeFolder(folder);
+  };
+  prepare();
   const path = join(folder, `ask-${randomBytes(4).toString('hex')}.sock`);
   const desk = new Desk(options, path);
-  const server = createServer((socket) => desk.take(socket));
-  server.maxConnections = MOST_CONNECTIONS;
-  await listen(server, path);
-  let closed: Promise<void> | null = null;
+  const listener = await listenUnix({
+    path,
+    maxConnections: MOST_CONNECTIONS,
+    onConnection: (socket) => desk.take(socket),
+    prepare,
+  });
   return {
     admit: (alias, onPending) => desk.admit(alias, onPending),
     close() {
-      closed ??= new Promise((done) => {
-        desk.close();
-        server.close(() => done());
-      });
-      return closed;
+      desk.close();
+      return listener.close();
     },
   };
-}
-
-function listen(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(path, () => {
-      chmodSync(path, 0o600);
-      resolve();
-    });
-  });
 }
 
 /** One ssh that may ask. */
