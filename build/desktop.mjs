@@ -36,11 +36,18 @@ export async function endChild(child, ms = END_MS) {
 const SETPRIV = '/usr/bin/setpriv';
 
 /**
+ * A command that gets a SIGTERM from the kernel when this process ends, where that can be had.
+ *
+ * @param {readonly string[]} words
+ */
+export const endingWithUs = (words) => (existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'TERM', '--', ...words] : words);
+
+/**
  * Starts a program that announces itself with one line on descriptor 3. It gets a session of its own: Ctrl-C in the
  * terminal must not take the display away before the app has quit.
  */
 function startAnnounced(program, args, env) {
-  const words = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'TERM', '--', program, ...args] : [program, ...args];
+  const words = endingWithUs([program, ...args]);
   const child = spawn(words[0], words.slice(1), { env, detached: true, stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
   const [, , stderr, announcement] = /** @type {import('node:stream').Readable[]} */ (child.stdio);
   let errors = '';

@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endChild, endInOrder, hasDisplay, startBus, startDisplay } from './desktop.mjs';
+import { endChild, endInOrder, endingWithUs, hasDisplay, startBus, startDisplay } from './desktop.mjs';
+import { watchLauncher } from './launcher-watch.mjs';
 import { explainFailure, setUp } from './setup.mjs';
 import { step, tailOf } from './steps.mjs';
 
@@ -31,6 +32,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     stop(signal);
   });
 }
+watchLauncher(() => {
+  signals += 1;
+  stop('npm has ended');
+});
 // A terminal that has gone away must not stop us from ending what we started.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
@@ -53,7 +58,8 @@ function appAnswers(since) {
 /** Starts the app in a session of its own, so that Ctrl-C reaches only us and we end things in order. */
 function startApp(runtime, env, quiet) {
   const asRoot = process.platform === 'linux' && process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  const child = spawn(runtime.executable, [...asRoot, root, ...process.argv.slice(2)], {
+  const [program, ...args] = endingWithUs([runtime.executable, ...asRoot, root, ...process.argv.slice(2)]);
+  const child = spawn(program, args, {
     cwd: root,
     env,
     detached: quiet,

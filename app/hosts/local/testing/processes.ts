@@ -64,7 +64,13 @@ export function python(code: string, args: readonly string[] = [], options: Spaw
 export function endOrphanAfterTest(pid: number): void {
   const ticks = startTicks(pid);
   onTestFinished(() => {
-    if (ticks !== null && startTicks(pid) === ticks) process.kill(pid, 'SIGKILL');
+    if (ticks === null || startTicks(pid) !== ticks) return;
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      // It may end by itself between the two.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
   });
 }
 
