@@ -19,6 +19,7 @@ export const wantedPackages = [
   { for: 'watching system calls in tests', names: ['strace'] },
   { for: 'comparing with ps in benchmarks', names: ['procps'] },
   { for: 'SSH hosts in tests', names: ['openssh-server'] },
+  { for: 'machines without /proc in tests', names: ['lsof'] },
   // The two exclude each other; either will do.
   { for: 'a small machine in tests', names: ['busybox', 'busybox-static'] },
   { for: 'a font', names: ['fonts-dejavu-core', 'fonts-dejavu-mono', 'fonts-liberation', 'fonts-noto-core'] },

@@ -190,6 +190,12 @@ test("E9 a second launch shows the first one's window, says so, and exits 0 with
   expect(await ended(second.child)).toEqual({ code: 0, signal: null });
   expect(second.output()).toMatch(/Rollcall already runs, PID \d+\. Its window is shown\./u);
   await opened;
+  // Another session, or none, has another runtime folder; the lock says where the first one listens.
+  const runtime = join(folders.root, 'elsewhere');
+  mkdirSync(runtime, { mode: 0o700 });
+  const third = await spawnApp({ folders, mark, bus, roll: roll(), env: { XDG_RUNTIME_DIR: runtime } });
+  expect(await ended(third.child)).toEqual({ code: 0, signal: null });
+  expect(third.output()).toMatch(/Rollcall already runs, PID \d+\. Its window is shown\./u);
   const closes = await first.evaluate(() => (globalThis as unknown as { fixture: { closes: number } }).fixture.closes);
   expect(closes).toBe(0);
   await first.close();

@@ -81,6 +81,15 @@ const ALIKE: readonly (readonly [string, ...string[]])[] = [
   ['goosed', 'agent'],
 ];
 
+/** What the tool itself does beside serving, in its own program. */
+const NO_SERVER: readonly (readonly [string, ...string[]])[] = [
+  ['opencode', 'run', 'serve'],
+  ['opencode', 'attach', 'http://127.0.0.1:4096'],
+  ['opencode', '--prompt', 'serve'],
+  ['opencode', '--', 'serve'],
+  ['vim', 'opencode', 'serve.md'],
+];
+
 /** Runs a program under a name of its own; waits until it does. */
 async function run(program: string, argv: readonly [string, ...string[]], options: object = {}): Promise<TestProcess> {
   const [argv0, ...args] = argv;
@@ -120,6 +129,7 @@ describe.each(PLACES)('$name', ({ missing, open, anyUid, byProgram }) => {
   test('A19 F15 a look-alike is no server in any look, and the real one beside it is', async () => {
     const alike = await Promise.all(ALIKE.map((argv) => run(SLEEP, [...argv, ...WAITING])));
     const real = programNamed('opencode');
+    const others = await Promise.all(NO_SERVER.map((argv) => run(real, [...argv, ...WAITING])));
     const servers = [
       await run(real, ['opencode', 'serve', ...WAITING]),
       await run(real, ['something else', 'serve', ...WAITING]),
@@ -132,6 +142,7 @@ describe.each(PLACES)('$name', ({ missing, open, anyUid, byProgram }) => {
         expect(kindsIn(look, pid), `look ${index}, ${ALIKE[each]?.join(' ')}`).toEqual([]);
         expect(look.unproved.filter((process) => process.pid === pid)).toEqual([]);
       }
+      expect(others.map(({ pid }) => kindsIn(look, pid))).toEqual(NO_SERVER.map(() => []));
       expect(servers.map(({ pid }) => kindsIn(look, pid))).toEqual([['opencode'], [], ['codex']]);
       if (byProgram) expect(kindsIn(look, hidden.pid)).toEqual(['goosed']);
     }

@@ -1,4 +1,4 @@
-/** A machine without /proc, played by this one: its ps tells programs by their paths, as that of macOS does. */
+/** A machine without /proc, played by this one, with its ps and its lsof. */
 import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,16 +8,7 @@ import { isAlive, PYTHON, python, start, temporaryFolder } from '../../local/tes
 import { recorded, remoteHost, type TestRemote } from '../testing/remote.ts';
 import { LocalExec, SHELLS, type TestShell } from '../testing/shells.ts';
 
-const PS = `#!/bin/sh
-case "$*" in
-  *'pid= -o comm='*)
-    /bin/ps "$@" | while read -r pid name; do
-      printf '%s %s\\n' "$pid" "$(readlink "/proc/$pid/exe" || printf %s "$name")"
-    done
-    ;;
-  *) exec /bin/ps "$@" ;;
-esac
-`;
+const PS = '#!/bin/sh\nexec /bin/ps "$@"\n';
 
 async function withPs(shell: TestShell, ps: string): Promise<TestRemote> {
   const folder = temporaryFolder();
