@@ -74,8 +74,8 @@ export async function serveControl(options: ServeControl): Promise<ControlServer
     ...(options.onLost === undefined ? {} : { onLost: options.onLost }),
     ...(options.everyMs === undefined ? {} : { everyMs: options.everyMs }),
   }).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ControlUnavailable(socketPath, `The control socket ${socketPath} cannot be opened: ${why}.`);
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    throw new ControlUnavailable(socketPath, `The control socket ${socketPath} cannot be opened: ${error.message}.`);
   });
   const unsubscribe = options.core.subscribe(() => {
     for (const connection of connections) connection.rollChanged();

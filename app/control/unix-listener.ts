@@ -1,11 +1,14 @@
 /** A server on a Unix socket whose folder may be taken away under it: the end of a login session does that. */
-import { chmodSync, lstatSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, linkSync, lstatSync, unlinkSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
 
 /** How often to look whether the socket is still there, in milliseconds. One lstat. */
 const EVERY_MS = 2000;
 
 export interface UnixListenerOptions {
+  /** On Windows the name of a pipe, which nobody can remove. */
   readonly path: string;
   readonly maxConnections: number;
   readonly onConnection: (socket: Socket) => void;
@@ -21,15 +24,22 @@ export interface UnixListener {
   close(): Promise<void>;
 }
 
+interface Listening {
+  /** Nothing of it is at the path any more: nothing at all, or what somebody else has put there. */
+  readonly removed: () => 'no' | 'absent' | 'replaced';
+  /** To be called once. Resolves when the last connection is over. */
+  readonly stop: () => Promise<void>;
+}
+
 /**
  * Listens on a socket (0600) and makes it again, with its folder, when somebody has removed it. What else stands at its
- * path is left alone. On Windows the path names a pipe, which nobody can remove.
+ * path is left alone.
  *
  * @throws what `prepare` throws, or the system's error when the socket cannot be made at first
  */
 export async function listenUnix(options: UnixListenerOptions): Promise<UnixListener> {
   const { path, prepare } = options;
-  let current: (() => Promise<void>) | null = await listening(options);
+  let current: Listening | null = await listening(options);
   /** Resolve when the last connection of each earlier server is over. */
   const endings: Promise<void>[] = [];
   let lost: string | null = null;
@@ -38,14 +48,15 @@ export async function listenUnix(options: UnixListenerOptions): Promise<UnixList
 
   const renew = async (): Promise<void> => {
     try {
-      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return;
-      // First: closing removes whatever is at the path by then.
-      endings.push(current?.() ?? Promise.resolve());
+      const removed = current?.removed() ?? 'absent';
+      if (removed === 'no') return;
+      if (removed === 'replaced') throw new Error(`something else stands at ${path} now`);
+      if (current !== null) endings.push(current.stop());
       current = null;
       prepare();
       const next = await listening(options);
       if (closed === null) current = next;
-      else endings.push(next());
+      else endings.push(next.stop());
       lost = null;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
@@ -66,23 +77,55 @@ export async function listenUnix(options: UnixListenerOptions): Promise<UnixList
   return {
     close() {
       if (timer !== null) clearTimeout(timer);
-      closed ??= Promise.all([...endings, current?.()]).then(() => undefined);
+      closed ??= Promise.all([...endings, current?.stop()]).then(() => undefined);
       return closed;
     },
   };
 }
 
-/** Listens; what it resolves with stops that and resolves when the last connection is over. To be called once. */
-function listening(options: UnixListenerOptions): Promise<() => Promise<void>> {
+/**
+ * Listens under a name of its own and then links the socket to its path: libuv removes the name that it was given when it
+ * closes, whatever stands there by then, and a link fails where something stands already.
+ */
+function listening(options: UnixListenerOptions): Promise<Listening> {
   const { path, maxConnections, onConnection } = options;
   const server = createServer(onConnection);
   server.maxConnections = maxConnections;
+  const pipe = process.platform === 'win32';
+  const bound = pipe ? path : join(dirname(path), `.${randomBytes(3).toString('hex')}`);
   return new Promise((done, fail) => {
-    server.once('error', fail);
-    server.listen(path, () => {
-      server.off('error', fail);
-      if (process.platform !== 'win32') chmodSync(path, 0o600);
-      done(() => new Promise((over) => server.close(() => over())));
+    // Also what goes wrong later, while connections are taken, ends nothing.
+    server.on('error', (error) => {
+      options.onLost?.(error.message);
+      fail(error);
+    });
+    server.listen(bound, () => {
+      if (pipe) {
+        done({ removed: () => 'no', stop: () => new Promise((over) => server.close(() => over())) });
+        return;
+      }
+      try {
+        chmodSync(bound, 0o600);
+        linkSync(bound, path);
+        unlinkSync(bound);
+        const made = lstatSync(path, { bigint: true });
+        const removed = (): 'no' | 'absent' | 'replaced' => {
+          try {
+            const now = lstatSync(path, { bigint: true });
+            return now.ino === made.ino && now.dev === made.dev ? 'no' : 'replaced';
+          } catch {
+            return 'absent'; // why it is gone shows when it is made again
+          }
+        };
+        const stop = (): Promise<void> => {
+          if (removed() === 'no') unlinkSync(path);
+          return new Promise((over) => server.close(() => over()));
+        };
+        done({ removed, stop });
+      } catch (error) {
+        server.close();
+        fail(error);
+      }
     });
   });
 }

@@ -178,7 +178,8 @@ export function invocationOf(process: Recognisable): Invocation | null {
 
 /**
  * True unless a native program's executable denies the name in argv. Distributors add suffixes (`codex-x86_64-…`,
- * `opencode-1.18.33`), so a name that begins so is accepted; one that does not (python, sleep) is a mere title.
+ * `opencode-1.18.33`) and updaters rename what runs (`agentd.old`), so a name that begins so is accepted; one that does
+ * not (python, sleep) is a mere title.
  *
  * @param folder a pattern that the executable's path may match instead, for tools that name their files by version
  */
@@ -191,7 +192,7 @@ export function executableAgrees(
   if (invocation.interpreter !== null) return true;
   if (executablePath === null) return !invocation.rewritten;
   const stem = stemOf(executablePath);
-  if (stem === name || stem.startsWith(`${name}-`) || stem.startsWith(`${name}_`)) return true;
+  if (stem === name || [`${name}-`, `${name}_`, `${name}.`].some((start) => stem.startsWith(start))) return true;
   return folder?.test(executableOnDisk(executablePath)) ?? false;
 }
 

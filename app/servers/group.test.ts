@@ -17,6 +17,10 @@ function process(pid: number, ppid: number, path: string, ...argv: string[]): Gr
     comm: argv[0] ?? '',
     startedAt: pid * 1000,
     executable: { path, device: '1', inode: String(pid) },
+    uid: 1000,
+    session: 1,
+    cwd: '/p',
+    marks: {},
   };
 }
 
@@ -26,7 +30,12 @@ function look(...list: GroupProcess[]): GroupInput {
     const found = recognise(recognisable(entry), []);
     return found.state === 'server' ? [{ pid: entry.pid, recognition: found.recognition }] : [];
   });
-  return { processes: new Map(list.map((entry) => [entry.pid, entry])), candidates };
+  return {
+    processes: new Map(list.map((entry) => [entry.pid, entry])),
+    candidates,
+    listening: [],
+    socketsReadable: true,
+  };
 }
 
 /** Leaders with their PIDs, and helpers in parentheses. */
@@ -181,10 +190,32 @@ describe('workers that a server forked', () => {
     expect(shape(input)).toEqual(['opencode 10+8+11']);
     expect(groupServers(input)[0]?.leader).toBe(10);
   });
+  test('share a port with their server, or one of the two has none', () => {
+    const input = look(forked(10, 1, OC, 'serve'), forked(11, 10, OC, 'serve'));
+    const at = (pid: number, port: number) => ({ pid, address: '127.0.0.1', port });
+    const shapeOf = (...listening: GroupInput['listening']) => shape({ ...input, listening });
+    expect(shapeOf(at(10, 1), at(11, 1))).toEqual(['opencode 10+11']);
+    expect(shapeOf(at(11, 1))).toEqual(['opencode 10+11']);
+    expect(shapeOf(at(10, 1))).toEqual(['opencode 10+11']);
+    expect(shapeOf(at(10, 1), at(11, 2))).toEqual(['opencode 10', 'opencode 11']);
+    expect(shape({ ...input, socketsReadable: false })).toEqual(['opencode 10', 'opencode 11']);
+  });
   test('other arguments, another program or a process between make it a server of its own', () => {
     const server = forked(10, 1, OC, 'serve');
     expect(shape(look(server, forked(11, 10, OC, 'serve', '--port', '2')))).toEqual(['opencode 10', 'opencode 11']);
     expect(shape(look(server, process(11, 10, OC, OC, 'serve')))).toEqual(['opencode 10', 'opencode 11']);
+    for (const other of [
+      { uid: 1001 },
+      { uid: null },
+      { session: 11 },
+      { cwd: '/elsewhere' },
+      { cwd: null },
+      { marks: { OPENCODE_PID: '10' } },
+      { marks: null },
+    ]) {
+      const child = { ...forked(11, 10, OC, 'serve'), ...other };
+      expect(shape(look(server, child)), JSON.stringify(other)).toEqual(['opencode 10', 'opencode 11']);
+    }
     const between = process(11, 10, SH, 'sh', '-c', 'x; y');
     expect(shape(look(server, between, forked(12, 11, OC, 'serve')))).toEqual(['opencode 10', 'opencode 12']);
   });

@@ -1,14 +1,19 @@
-import type { Candidate, ProcessInfo } from '../hosts/host.ts';
+import { type Candidate, type Listening, MARK_NAMES, type ProcessInfo } from '../hosts/host.ts';
 import { invocationOf } from './argv.ts';
 import type { Recognisable, Recognition } from './kind.ts';
 import { wrapsOnly } from './wrappers.ts';
 
 /** What grouping needs to know of a process. */
-export type GroupProcess = Pick<ProcessInfo, 'pid' | 'ppid' | 'comm' | 'argv' | 'executable' | 'startedAt'>;
+export type GroupProcess = Pick<
+  ProcessInfo,
+  'pid' | 'ppid' | 'comm' | 'argv' | 'executable' | 'startedAt' | 'uid' | 'session' | 'cwd' | 'marks'
+>;
 
 export interface GroupInput {
   readonly processes: ReadonlyMap<number, GroupProcess>;
   readonly candidates: readonly Candidate[];
+  readonly listening: readonly Listening[];
+  readonly socketsReadable: boolean;
 }
 
 /** One server: the process that does the work, the wrappers that only started it, and the workers that it forked. */
@@ -52,24 +57,39 @@ function isShimOf(parent: Recognisable, child: Recognisable): boolean {
 }
 
 /**
- * PIDs of workers, by the server that forked them: a server's direct child that runs the very same program with the
- * very same arguments is no second server, however the two share their port.
+ * Whether a process is what its parent becomes by fork(2) alone: the same program, arguments, user, session, folder and
+ * environment, as far as it is known. What a tool starts gets a mark, and mostly a session or a folder of its own.
+ */
+function isForkOf(child: GroupProcess, parent: GroupProcess): boolean {
+  const [one, two] = [child.executable, parent.executable];
+  if (one === null || one.device !== two?.device || one.inode !== two.inode) return false;
+  if (child.uid === null || child.uid !== parent.uid) return false;
+  if (child.session !== parent.session || child.cwd === null || child.cwd !== parent.cwd) return false;
+  const [own, handed] = [child.marks, parent.marks];
+  if (own === null || handed === null || MARK_NAMES.some((name) => own[name] !== handed[name])) return false;
+  return child.argv.length === parent.argv.length && child.argv.every((arg, index) => parent.argv[index] === arg);
+}
+
+/**
+ * PIDs of workers, by the server that forked them. A server's direct child that is a fork of it, and has no port of its own
+ * beside that of its server, is no second server. Where sockets could not be read, nothing is known to be a worker.
  */
 function workersOf(
   input: GroupInput,
   recognised: ReadonlyMap<number, Recognition>,
 ): ReadonlyMap<number, readonly number[]> {
+  if (!input.socketsReadable) return new Map();
+  const ports = (pid: number): readonly number[] =>
+    input.listening.filter((socket) => socket.pid === pid).map(({ port }) => port);
   const forkedBy = (pid: number): number | null => {
     const [child, own] = [input.processes.get(pid), recognised.get(pid)];
     const parent = child === undefined ? undefined : input.processes.get(child.ppid);
     if (child === undefined || parent === undefined || own?.role !== 'server' || own.helper) return null;
     const other = recognised.get(parent.pid);
     if (other?.role !== 'server' || other.kind !== own.kind || own.subject !== null) return null;
-    const [one, two] = [child.executable, parent.executable];
-    if (one === null || one.device !== two?.device || one.inode !== two.inode) return null;
-    const sameArguments =
-      child.argv.length === parent.argv.length && child.argv.every((arg, i) => parent.argv[i] === arg);
-    return sameArguments ? parent.pid : null;
+    const [near, above] = [ports(pid), ports(parent.pid)];
+    const shares = near.length === 0 || above.length === 0 || near.some((port) => above.includes(port));
+    return shares && isForkOf(child, parent) ? parent.pid : null;
   };
   const workers = new Map<number, number[]>();
   for (const pid of [...recognised.keys()].sort((a, b) => a - b)) {

@@ -36,3 +36,13 @@ test('C1 what the dead one left behind is still its own, since it started before
   const look = lookAt(process(4711, 200), process(6, 150, { marks, argv: ['sleep'] }), process(7, 200, { marks }));
   expect(pidsOf(look, server)).toEqual([6]);
 });
+
+test('what may be a server of its own, because its program cannot be read, is left alone with its tree', () => {
+  const server = process(4711, 100);
+  const nested = process(5, 110, { ppid: 4711, executable: null });
+  const look = {
+    ...lookAt(server, nested, process(6, 120, { ppid: 5 }), process(7, 120, { ppid: 4711, argv: ['sh'] })),
+  };
+  const unproved = [{ pid: 5, kind: 'opencode', why: 'denied' } as const];
+  expect(pidsOf({ ...look, unproved }, server)).toEqual([4711, 7]);
+});

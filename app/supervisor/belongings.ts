@@ -47,6 +47,11 @@ export function markedPid(info: ProcessInfo, mark: MarkName, look: Look): number
   return Number.isInteger(pid) && pid > 1 && pid !== info.pid ? pid : null;
 }
 
+/** It may be a server with a standing of its own: its program cannot be read. */
+export function isUnproved(look: Look, pid: number): boolean {
+  return look.unproved.some((process) => process.pid === pid);
+}
+
 /**
  * What speaks for somebody else wanting a process that only its mark ties to a server; null when nothing does.
  *
@@ -155,7 +160,7 @@ export function belongingsOf(input: BelongingsInput): TreeNode[] {
   const own = new Set(roots.filter((root) => isStill(look, root)).map(({ pid }) => pid));
   const stop = (info: ProcessInfo): boolean => {
     if (own.has(info.pid)) return false;
-    if (look.ownPids.includes(info.pid) || others.has(info.pid)) return true;
+    if (look.ownPids.includes(info.pid) || others.has(info.pid) || isUnproved(look, info.pid)) return true;
     return (uid !== null && info.uid !== uid) || meantToStay(info, leader);
   };
   const starter = starterOf(input, own);

@@ -126,7 +126,7 @@ class Ending {
     const blocked = this.#target.roots[at];
     if (blocker !== undefined && blocked !== undefined) return this.#refused(blocked, blocker);
     const first = await this.#look();
-    const changed = this.#target.changed?.(first) ?? null;
+    const changed = await this.#whatChanged(first);
     if (changed !== null) return this.#changed(changed);
     this.#before = new Set(candidatesOf(first).map(({ identity }) => identityKey(identity)));
     this.#sharers = new Set(
@@ -164,6 +164,16 @@ class Ending {
       message: `${label} is not gone: ${names}. ${why}`,
       freedBytes,
     };
+  }
+
+  /** What the target is now cannot be told of a process that lives and that the look has left out. */
+  async #whatChanged(look: Look): Promise<string | null> {
+    if (this.#target.changed === undefined) return null;
+    for (const { info, held } of this.#members.all) {
+      if (isStill(look, info) || (await held.verify()).verdict !== 'same') continue;
+      return `what PID ${info.pid} runs could not be read`;
+    }
+    return this.#target.changed(look);
   }
 
   #changed(why: string): EndResult {

@@ -70,7 +70,7 @@ test('a worker whose master is gone is named as long as it answers on the port o
   const master = await launched();
   const [one = 0, other = 0] = await workersOf(master);
   await started.kill(master);
-  await world.until('each has a row', () => world.server(one) !== undefined && world.server(other) !== undefined);
+  await world.until('each has a row', () => world.server(one)?.pid === one && world.server(other)?.pid === other);
   const reap = (pid: number) =>
     world.core.run({ command: 'reap', targets: [world.server(pid)?.id ?? ''], confirmed: true, force: true }, 'cli');
   const first = await reap(one);

@@ -2,7 +2,7 @@
 import type { Host, Look, MarkName, ProcessInfo } from '../hosts/host.ts';
 import type { Leftover } from '../roll/schema.ts';
 import { oneLine, redactArgv } from '../servers/redact.ts';
-import { doubtAbout, markedPid, ourselves } from './belongings.ts';
+import { doubtAbout, isUnproved, markedPid, ourselves } from './belongings.ts';
 import { idOf } from './ids.ts';
 import { meantToStay } from './meant-to-stay.ts';
 import { isFinished, memoryOf, nameOf } from './members.ts';
@@ -84,12 +84,14 @@ export function findLeftovers(
       !isFinished(marked.info) &&
       !inServers.has(marked.info.pid) &&
       !self.has(marked.info.pid) &&
+      !isUnproved(look, marked.info.pid) &&
       isOrphan(marked, holders),
   );
   const pids = new Set(orphans.map(({ info }) => info.pid));
   const tops = orphans.filter(({ info }) => !pids.has(info.ppid));
   return tops.map((marked) => {
-    const stop = (info: ProcessInfo): boolean => inServers.has(info.pid) || self.has(info.pid);
+    const stop = (info: ProcessInfo): boolean =>
+      inServers.has(info.pid) || self.has(info.pid) || isUnproved(look, info.pid);
     const tree = treeBelow(look, [marked.info.pid], stop, children);
     return { row: leftoverRow(look, hostName, marked, tree, uid), root: marked.info };
   });

@@ -267,18 +267,39 @@ function endTargetOf(target: Target): EndTarget {
   };
 }
 
-/** Whether each is recognised as its kind once more; one that has ended meanwhile is no change. */
+/**
+ * Whether each is recognised as its kind once more, and its wrappers and workers run what they ran; one that has ended
+ * meanwhile is no change.
+ */
 function recognitionChanged(servers: readonly JudgedServer[]): (look: Look) => string | null {
   return (look) => {
-    for (const { leader, row } of servers) {
-      const now = look.processes.get(leader.pid);
-      if (now === undefined || !isStill(look, leader) || isFinished(now)) continue;
-      const found = look.candidates.find(({ pid }) => pid === leader.pid);
-      if (found?.recognition.kind === row.kind) continue;
-      return `PID ${leader.pid} is no ${row.kind} server any more, it runs ${now.executable?.path ?? 'a program that cannot be read'}`;
+    for (const { leader, roots, row } of servers) {
+      for (const root of roots) {
+        const now = look.processes.get(root.pid);
+        if (now === undefined || !isStill(look, root) || isFinished(now)) continue;
+        const same =
+          root === leader
+            ? look.candidates.some(({ pid, recognition }) => pid === root.pid && recognition.kind === row.kind)
+            : runsTheSame(now, root);
+        if (!same) {
+          const program = now.executable?.path ?? 'a program that cannot be read';
+          return `PID ${root.pid} does not run as ${row.kind} any more, it runs ${program}`;
+        }
+      }
     }
     return null;
   };
+}
+
+function runsTheSame(now: ProcessInfo, before: ProcessInfo): boolean {
+  const [one, other] = [now.executable, before.executable];
+  return (
+    now.argvHash !== null &&
+    now.argvHash === before.argvHash &&
+    one !== null &&
+    one.device === other?.device &&
+    one.inode === other.inode
+  );
 }
 
 /** Whether a leftover still carries the marks by which it was found. */
@@ -286,7 +307,9 @@ function markChanged(root: ProcessInfo): (look: Look) => string | null {
   return (look) => {
     const now = look.processes.get(root.pid);
     if (now === undefined || !isStill(look, root) || isFinished(now)) return null;
-    const same = now.marks?.OPENCODE_PID === root.marks?.OPENCODE_PID && now.marks?.KILO_PID === root.marks?.KILO_PID;
+    const { marks } = now;
+    const same =
+      marks !== null && marks.OPENCODE_PID === root.marks?.OPENCODE_PID && marks.KILO_PID === root.marks?.KILO_PID;
     return same ? null : `PID ${root.pid} does not carry the mark any more by which it was known`;
   };
 }

@@ -6,7 +6,7 @@ import type { Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type StartTime } from '../identity/identity.ts';
 import { nonceOf } from '../records/judge.ts';
 import type { ServerGroup } from '../servers/group.ts';
-import { doubtAbout, groupsOf, markedPid, othersOf, ourselves } from './belongings.ts';
+import { doubtAbout, groupsOf, isUnproved, markedPid, othersOf, ourselves } from './belongings.ts';
 import { meantToStay } from './meant-to-stay.ts';
 import { isFinished } from './members.ts';
 import { ancestorsOf, startedNoEarlier, treeBelow } from './tree.ts';
@@ -41,6 +41,7 @@ export function remainsOf(input: RemainsInput): ProcessInfo[] {
     !isFinished(info) &&
     !above.has(info.pid) &&
     !others.has(info.pid) &&
+    !isUnproved(look, info.pid) &&
     (uid === null || info.uid === uid) &&
     !meantToStay(info, null);
   const seen = [...look.processes.values()].filter((info) => isRecorded(info, recorded) && mayEnd(info));

@@ -125,10 +125,13 @@ export class ProcessTable {
     return gaps;
   }
 
-  /** Reads one process again, its environment too. Returns why it could not be read; null when it was or is not there. */
+  /**
+   * Reads one process again, its environment too, for a process may take another one and keep its arguments. Returns why
+   * it could not be read; null when it was or is not there.
+   */
   reread(pid: number): string | null {
     const why = this.#reread(pid);
-    if (this.#owed.has(pid) || this.#entries.get(pid)?.marks === null) this.#readMarks(pid);
+    this.#readMarks(pid);
     return why;
   }
 
@@ -218,9 +221,8 @@ export class ProcessTable {
     const entry = this.#entries.get(pid);
     if (entry === undefined || entry.stat.kernelThread) return;
     const environ = this.#reader.ownBytes(pid, `${livePath(this.#reader, entry.stat)}environ`, this.#ownUid);
-    if (!environ.ok) return;
-    const marks = pickVariables(environ.value, MARK_NAMES);
-    if (entry.marks !== null && sameMarks(marks, entry.marks)) return;
+    const marks = environ.ok ? pickVariables(environ.value, MARK_NAMES) : null;
+    if (marks === entry.marks || (marks !== null && entry.marks !== null && sameMarks(marks, entry.marks))) return;
     this.#entries.set(pid, entry.with(entry.stat, marks));
   }
 }
