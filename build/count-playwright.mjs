@@ -1,5 +1,9 @@
 // A Playwright reporter that writes how many tests passed, failed and were skipped for `npm test`.
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { noCounts, writeCounts } from './count.mjs';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 
 export default class CountPlaywright {
   #suite;
@@ -22,6 +26,9 @@ export default class CountPlaywright {
     counts.failed.push(...this.#errors);
     for (const test of this.#suite?.allTests() ?? []) {
       const title = test.titlePath().filter(Boolean).join(' > ');
+      const file = path.relative(root, test.location.file).split(path.sep).join('/');
+      const ms = test.results.reduce((sum, { duration }) => sum + duration, 0);
+      counts.seconds[file] = (counts.seconds[file] ?? 0) + ms / 1000;
       const outcome = test.outcome();
       if (outcome === 'expected') counts.passed += 1;
       else if (outcome === 'skipped') {

@@ -5,6 +5,8 @@ export default class CountVitest {
   onTestRunEnd(modules, unhandledErrors) {
     const counts = noCounts();
     for (const module of modules) {
+      const { collectDuration, duration, prepareDuration, setupDuration } = module.diagnostic();
+      counts.seconds[module.relativeModuleId] = (collectDuration + duration + prepareDuration + setupDuration) / 1000;
       // A file that cannot even be loaded has no tests to count.
       for (const error of module.errors()) counts.failed.push(`${module.relativeModuleId}: ${error.message}`);
       for (const test of module.children.allTests()) {

@@ -9,10 +9,12 @@ export const COUNTS_FILE = 'ROLLCALL_COUNTS';
  * @property {number} passed
  * @property {string[]} failed titles
  * @property {{title: string, reason: string}[]} skipped
+ * @property {Record<string, number>} seconds how long each test file took
+ * @property {string[]} [temporary] names of files that a lane's tests left in its temporary folder
  */
 
 /** @returns {Counts} */
-export const noCounts = () => ({ passed: 0, failed: [], skipped: [] });
+export const noCounts = () => ({ passed: 0, failed: [], skipped: [], seconds: {} });
 
 /** @param {Counts} counts */
 export function writeCounts(counts) {

@@ -44,11 +44,11 @@ export function privately(script, words = []) {
 }
 
 /**
- * Runs `node script` inside, with this terminal. Resolves with its exit code; null where no namespace can be had, and
- * then nothing was run.
+ * Runs `node script ...words` inside, with this terminal. Resolves with its exit code; null where no namespace can be
+ * had, and then nothing was run.
  */
-export async function runInside(script) {
-  const inside = privately(script);
+export async function runInside(script, words = []) {
+  const inside = privately(script, words);
   if (inside === null) return null;
   const child = spawn(inside.command, inside.args, { stdio: 'inherit', env: inside.env });
   // A terminal's Ctrl-C reaches everything by itself. A signal to this process alone has to be handed on, and unshare

@@ -24,6 +24,8 @@ export type Role =
 export interface Being {
   readonly pid: number;
   readonly ticks: string;
+  /** Inode of its pidfd, of a stranger; null where it was not asked for. */
+  handle: string | null;
   role: Role;
   /** The role was told, not read. */
   registered: boolean;
@@ -132,6 +134,7 @@ export class Ledger {
     const being: Being = {
       pid,
       ticks,
+      handle: null,
       role: 'unknown',
       registered: false,
       label: '',

@@ -63,6 +63,15 @@ def ticks(pid):
         return file.read().rpartition(b')')[2].split()[19].decode()
 
 
+def identity(pid):
+    """What tells a child of this process, which is not collected yet, from every other one."""
+    held = os.pidfd_open(pid)
+    try:
+        return {'pid': pid, 'ticks': ticks(pid), 'handle': str(os.fstat(held).st_ino)}
+    finally:
+        os.close(held)
+
+
 def spawn(request):
     """None while the number is taken and may still become free: then the request is kept, and answered later."""
     pid = request.get('pid', 0)
@@ -73,7 +82,7 @@ def spawn(request):
         finally:
             os._exit(127)
     if made is not None:
-        return {'pid': made, 'ticks': ticks(made)}
+        return identity(made)
     request.setdefault('until', time.monotonic() + request.get('spinMs', 0) / 1000)
     return {'taken': pid} if time.monotonic() > request['until'] else None
 
@@ -82,7 +91,7 @@ def thread_at(request):
     """A child that gives one of its threads the number. It reports by itself, once it has or has given up."""
     child = os.fork()
     if child != 0:
-        return {'pid': child, 'ticks': ticks(child)}
+        return identity(child)
     os.setsid()
     pid, end = request['pid'], time.monotonic() + request.get('spinMs', 0) / 1000
     hit = []

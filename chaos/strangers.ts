@@ -26,6 +26,8 @@ export interface Wish {
 type Said = {
   readonly pid?: number;
   readonly ticks?: string;
+  /** Inode of its pidfd: two processes that had one PID within one tick differ by it, where the kernel has pidfs. */
+  readonly handle?: string;
   readonly taken?: number;
   readonly missed?: number;
   readonly failed?: string;
@@ -83,16 +85,15 @@ export class Strangers {
     const { role = 'stranger', label, ...rest } = wish;
     const said = await this.#ask({ op: 'spawn', spinMs: wish.pid === undefined ? 0 : SPIN_MS, ...rest });
     if (wish.pid !== undefined) return this.#occupied(said, wish);
-    if (said.pid === undefined || said.ticks === undefined) return null;
+    if (said.pid === undefined) return null;
     this.counts.started += 1;
-    return this.#note(said.pid, said.ticks, role, label);
+    return this.#note(said, role, label);
   }
 
   /** A stranger one of whose threads has the PID as its number, as soon as that is free. */
   async thread(pid: number): Promise<void> {
     const said = await this.#ask({ op: 'thread', pid, spinMs: SPIN_MS });
-    if (said.pid !== undefined && said.ticks !== undefined)
-      this.#note(said.pid, said.ticks, 'stranger', `has thread ${pid}`);
+    if (said.pid !== undefined) this.#note(said, 'stranger', `has thread ${pid}`);
   }
 
   /**
@@ -119,14 +120,14 @@ export class Strangers {
     if (then !== undefined) this.#occupied(said, then);
   }
 
-  #occupied({ pid, ticks }: Said, { role = 'stranger', label }: Omit<Wish, 'pid'>): Being | null {
-    if (pid === undefined || ticks === undefined) {
+  #occupied(said: Said, { role = 'stranger', label }: Omit<Wish, 'pid'>): Being | null {
+    if (said.pid === undefined) {
       this.counts.tooLate += 1;
       return null;
     }
     this.counts.started += 1;
     this.counts.onChosenPid += 1;
-    return this.#note(pid, ticks, role, label);
+    return this.#note(said, role, label);
   }
 
   /** Everything that a stranger felt and was not told before. */
@@ -160,10 +161,14 @@ export class Strangers {
     this.#child.stdin?.end();
   }
 
-  #note(pid: number, ticks: string, role: Role, label: string): Being {
+  #note({ pid, ticks, handle }: Said, role: Role, label: string): Being {
+    if (pid === undefined || ticks === undefined || handle === undefined) {
+      throw new Error(`the spawner told too little of ${label}`);
+    }
     const before = this.#ledger.who(pid, ticks);
     if (before !== null && before.role !== 'unknown') this.counts.sameTick += 1;
     const being = this.#ledger.register(pid, ticks, role, label);
+    being.handle = handle;
     this.#all.push(being);
     return being;
   }
@@ -186,10 +191,10 @@ export class Strangers {
     } else if (said.thread !== undefined) {
       if (said.hit === true) this.counts.threads += 1;
       else this.counts.threadsTooLate += 1;
-    } else if (said.doomed !== undefined && said.pid !== undefined && said.ticks !== undefined) {
+    } else if (said.doomed !== undefined && said.pid !== undefined) {
       this.counts.started += 1;
       this.counts.onChosenPid += 1;
-      this.#note(said.pid, said.ticks, 'stranger', 'took the PID of a wrapper that ended at once');
+      this.#note(said, 'stranger', 'took the PID of a wrapper that ended at once');
     }
   }
 }

@@ -111,6 +111,9 @@ export class Watch {
     }
     const being = this.#ledger.who(identity.pid, identity.startTime.replace(/^linux:/u, ''));
     if (being === null || !UNTOUCHABLE.has(being.role)) return;
+    // Within one tick a PID can have meant two processes; the kernel's handle says which one was meant here.
+    const { pidfdId } = identity;
+    if (being.handle !== null && pidfdId !== undefined && pidfdId !== being.handle) return;
     this.violated(
       'a signal to a stranger was announced',
       `${being.role} ${being.pid} (${being.label}): ${JSON.stringify(line)}`,
