@@ -10,7 +10,6 @@ export const COUNTS_FILE = 'ROLLCALL_COUNTS';
  * @property {string[]} failed titles
  * @property {{title: string, reason: string}[]} skipped
  * @property {Record<string, number>} seconds how long each test file took
- * @property {string[]} [temporary] names of files that a lane's tests left in its temporary folder
  */
 
 /** @returns {Counts} */

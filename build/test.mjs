@@ -100,13 +100,7 @@ async function lane(number, folder, env) {
   running.delete(child);
   const found = readCounts(counts);
   if (found === null) totals.failed.push(`lane ${number}: it ended (${code}) without a result`);
-  else {
-    add(found);
-    if (found.temporary !== undefined && found.temporary.length > 0)
-      console.error(
-        `lane ${number}: temporary files were left and are removed: ${found.temporary.slice(0, 5).join(' ')}`,
-      );
-  }
+  else add(found);
 }
 
 function add(counts) {

@@ -1,6 +1,6 @@
 /** Hosts over SSH, driven through the real window: real ssh, real sshd, real opencode, real processes on the other side. */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Page } from '@playwright/test';
 import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
@@ -31,7 +31,7 @@ test.afterEach(async () => {
 function save(folders: Folders, name: string): void {
   const env = opencodeFolders(join(folders.root, 'there'));
   const hosts = { [name]: { start: { opencode: { path: OPENCODE, env } } } };
-  writeFileSync(join(folders.config, 'config.json'), JSON.stringify({ hosts, leak: { graceSeconds: 0 } }));
+  folders.configure({ hosts, leak: { graceSeconds: 0 } });
 }
 
 const hostLine = (page: Page, name: string) =>
@@ -110,7 +110,7 @@ test('a stale record, by PID and by thread: on again at once, off again without 
   const project = join(box.folder, 'project');
   mkdirSync(project);
   const hosts = { box: { connect: 'at-start', start: { opencode: { path: installFake(project) } } } };
-  writeFileSync(join(folders.config, 'config.json'), JSON.stringify({ hosts }));
+  folders.configure({ hosts });
   const config = sshConfig({ box: [box] });
   const app = await launch({ env: { ROLLCALL_SSH_CONFIG: config } });
   const page = await windowOf(app);

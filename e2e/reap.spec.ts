@@ -1,6 +1,6 @@
 /** The proof: real opencode servers, real Electron, one click; who must go goes, and nobody else is touched. */
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { test as base, expect, windowOf } from './support/test.ts';
 const test = base.extend<{ readonly model: FakeModel }, { readonly cast: Cast }>({
   // Standings are to change within a test's patience.
   folders: async ({ folders }, use) => {
-    writeFileSync(join(folders.config, 'config.json'), '{ "leak": { "graceSeconds": 3 } }');
+    folders.configure({ leak: { graceSeconds: 3 } });
     await use(folders);
   },
   // Bystanders live through all tests of a worker: nothing that is done here may touch them.

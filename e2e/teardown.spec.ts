@@ -1,6 +1,6 @@
 /** The ways in which the app itself goes, with a server that is to stop, one that is to stay, and everything of both counted. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ElectronApplication } from '@playwright/test';
@@ -68,7 +68,7 @@ for (const [way, real, go] of WAYS) {
     const env = opencodeEnv(folders.root);
     if (!real) {
       const path = ['ends', 'stays'].map((name) => installFake(join(folders.root, name)))[0];
-      writeFileSync(join(folders.config, 'config.json'), JSON.stringify({ start: { opencode: { path } } }));
+      folders.configure({ start: { opencode: { path } } });
       env['FAKE'] = JSON.stringify({ tool: true, helper: true });
     }
     const app = await launch({ env });

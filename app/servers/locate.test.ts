@@ -53,9 +53,9 @@ describe('where a program is', () => {
   test('E17 on the PATH of the login shell, whatever the profile prints', async () => {
     const HOME = await home(
       'chatty',
-      `echo welcome; printf 'PATH=%s' nonsense\nexport PATH="$PATH:${root}/b"\necho bye\n`,
+      `echo welcome; printf 'PATH=%s' nonsense\nexport PATH="${root}/none:${root}/b"\necho bye\n`,
     );
-    const env = { PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME };
+    const env = { PATH: join(root, 'none'), SHELL: '/bin/bash', HOME };
     expect(await find(localFinder(env))).toEqual({ found: true, program: join(root, 'b', 'opencode') });
   });
   test('E17 a profile that hangs costs 3 s and leaves nothing behind', async () => {
@@ -125,8 +125,8 @@ describe('where a program is', () => {
     expect(await loginPath({ SHELL: join(root, 'bash') })).toBeNull();
   });
   test('a checkout’s own dependency comes last; without it the sentence says what to do', async () => {
-    const HOME = await home('plain', '');
-    const env = { PATH: '/usr/bin:/bin', SHELL: '/bin/bash', HOME };
+    const HOME = await home('plain', `PATH=${root}/none\n`);
+    const env = { PATH: join(root, 'none'), SHELL: '/bin/bash', HOME };
     const options = { developmentBin: join(root, 'dev', 'opencode'), programs: {}, setting: 'start' };
     expect(await kindOf('opencode', [], options)?.locate?.(localFinder(env))).toEqual({
       found: true,

@@ -11,6 +11,7 @@ import { eventually, MARK, startMarked } from './processes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** Parts of the tests that run beside each other have one each. */
+const OPENCODE = join(ROOT, 'node_modules', '.bin', 'opencode');
 const FIXTURE_APP = join(ROOT, 'out', process.env['ROLLCALL_E2E_OUT'] ?? 'e2e');
 
 interface Runtime {
@@ -69,6 +70,16 @@ export class Folders {
   readonly config = this.#make('config');
   readonly runtime = this.#make('run');
   readonly home = this.#make('home');
+
+  constructor() {
+    this.configure({});
+  }
+
+  /** Writes the configuration. Unless it says otherwise, opencode is the checkout's own, whatever this machine has. */
+  configure(config: Readonly<Record<string, unknown>>): void {
+    const start = { opencode: { path: OPENCODE } };
+    writeFileSync(join(this.config, 'config.json'), JSON.stringify({ start, ...config }), { mode: 0o600 });
+  }
 
   #make(name: string): string {
     const path = join(this.root, name);
