@@ -23,3 +23,15 @@ test('a guard that does not run says how much a crash would leave behind, and wh
   expect(of(0)?.detail).toContain('servers that you start would be left behind');
   expect(faultsOf(NONE)).toEqual([]);
 });
+
+test.each([
+  ['denied', 'ls -l /proc/7/exe'],
+  ['no-lsof', 'Install lsof on box'],
+  ['no-stat', 'Install a stat'],
+] as const)('a process whose program cannot be read (%s) is named, with what to do', (why, remedy) => {
+  const [alert, ...others] = faultsOf({ ...NONE, host: 'box', unproved: [{ pid: 7, kind: 'codex', why }] });
+  expect(others).toEqual([]);
+  expect(alert).toMatchObject({ id: 'unproved-box', level: 'notice', act: 'none' });
+  expect(alert?.detail).toContain('not recognised: its program cannot be read');
+  expect(alert?.detail).toContain(remedy);
+});
