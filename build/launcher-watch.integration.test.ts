@@ -24,7 +24,8 @@ function npmStart(folder: string): ChildProcess {
     cwd: folder,
     detached: true,
     stdio: 'ignore',
-    env: { ...process.env, npm_config_update_notifier: 'false' },
+    // Whatever the settings of whoever runs the tests say of scripts and shells.
+    env: { ...process.env, HOME: folder, npm_config_userconfig: '/dev/null', npm_config_update_notifier: 'false' },
   });
   onTestFinished(() => {
     if (npm.exitCode === null && npm.signalCode === null) npm.kill('SIGKILL');

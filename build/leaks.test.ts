@@ -22,7 +22,7 @@ const gone = (child: ChildProcess) => (child.exitCode !== null ? Promise.resolve
 
 /** Starts a shell that leaves a sleeper behind, without a parent of ours, and prints its PID. */
 async function leaveBehind(env: NodeJS.ProcessEnv): Promise<number> {
-  const shell = spawn('sh', ['-c', 'sleep 60 >/dev/null 2>&1 & echo $!'], {
+  const shell = spawn('sh', ['-c', 'sleep 600 >/dev/null 2>&1 & echo $!'], {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -41,12 +41,12 @@ test('an orphan is found by the mark it inherited', async () => {
   const run = randomUUID();
   const watch = new LeakWatch(run, temporary);
   const pid = await leaveBehind({ [MARKER]: run });
-  expect(watch.finish()).toEqual([expect.stringMatching(new RegExp(`^PID ${pid} is still there .*: sleep 60$`))]);
+  expect(watch.finish()).toEqual([expect.stringMatching(new RegExp(`^PID ${pid} is still there .*: sleep 600$`))]);
 });
 
 test('an orphan without the mark is found when it was seen as a descendant', async () => {
   const watch = new LeakWatch(randomUUID(), temporary);
-  const shell = spawn('sh', ['-c', 'sleep 60 >/dev/null 2>&1 & echo $!; read line'], {
+  const shell = spawn('sh', ['-c', 'sleep 600 >/dev/null 2>&1 & echo $!; read line'], {
     env: {},
     stdio: ['pipe', 'pipe', 'ignore'],
   });

@@ -33,7 +33,8 @@ test('without root and sudo set-up stops with 1, the exact packages and the comm
   script('dpkg-query', installed.map((name) => `echo "installed ${name}"`).join('\n'));
   script('sudo', 'exit 1');
   script('apt-cache', 'exit 0');
-  script('apt-get', `touch ${path.join(folder, 'apt-was-run')}`);
+  // Nothing but the shell itself is on its path.
+  script('apt-get', `: > ${path.join(folder, 'apt-was-run')}`);
   // Somebody who is not root, whoever runs this test.
   const asUser =
     'process.getuid = () => 1000; await import(process.argv[1]).then(async (setup) => { try { await setup.setUp() } catch (error) { console.error(setup.explainFailure(error)); process.exit(1) } })';
@@ -72,7 +73,7 @@ test('a failed step tells the command, how it ended and the tail of its output',
 
 test('a command that is not installed, and one that takes too long, are told so', async () => {
   await expect(runQuietly('no-such-command', [])).rejects.toThrow('no-such-command is not installed');
-  await expect(runQuietly('sleep', ['20'], { timeoutMs: 100 })).rejects.toThrow('sleep 20 took longer than 0.1 s');
+  await expect(runQuietly('sleep', ['600'], { timeoutMs: 100 })).rejects.toThrow('sleep 600 took longer than 0.1 s');
 });
 
 test('missing packages are told with the command', () => {

@@ -8,7 +8,7 @@ import { startNotificationService } from './support/notification-service.ts';
 import { eventually, lives, marked, type Seen, seen } from './support/processes.ts';
 import { expect, test, windowOf } from './support/test.ts';
 
-test.setTimeout(180_000);
+test.setTimeout(600_000);
 
 /** Servers of these folders are a small stand-in for opencode: what matters here is how they end. */
 function configure(folders: Folders, attempts: number): string {
@@ -67,7 +67,7 @@ async function crash(folders: Folders, mark: string, server: Seen): Promise<Seen
       expect(row?.supervised?.state).toBe('ready');
       return next;
     },
-    30_000,
+    60_000,
     200,
   );
 }
@@ -91,7 +91,7 @@ test('A10 a server that is SIGKILLed counts down to its restart in the window, a
 
   const alert = page.getByRole('region', { name: `opencode :${port} on local ended unexpectedly` });
   const detail = alert.locator('.strip-detail');
-  await expect(detail).toHaveText(/^It was ended by SIGKILL\. It starts again in [5678] s, attempt 4 of 5\.$/u);
+  await expect(detail).toHaveText(/^It was ended by SIGKILL\. It starts again in [1-8] s, attempt 4 of 5\.$/u);
   const seconds = async (): Promise<number> => Number(/in (\d+) s/u.exec((await detail.textContent()) ?? '')?.[1]);
   const first = await seconds();
   await eventually(async () => expect(await seconds()).toBeLessThan(first));

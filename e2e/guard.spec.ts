@@ -9,7 +9,7 @@ import { electronRuntime, type Folders, spawnApp, whenServing } from './support/
 import { ended, eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';
 import { expect, test, windowOf } from './support/test.ts';
 
-test.setTimeout(240_000);
+test.setTimeout(600_000);
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '..');
@@ -58,7 +58,7 @@ async function guardOf(mark: string, other: Seen | null = null): Promise<Seen> {
     const [one, ...more] = guards(mark).filter(({ pid }) => pid !== other?.pid);
     if (one === undefined || more.length > 0) throw new Error(`${more.length + 1} guards`);
     return one;
-  }, 30_000);
+  });
 }
 
 /** Private memory of a process, in bytes. */
@@ -83,17 +83,19 @@ test('A11 Electron is SIGKILLed, nobody comes, no node is installed: what is not
   const kept = await start(folders, mark, 'kept', '--keep-running');
   const guard = await guardOf(mark);
   expect(guard.argv[0]).toBe((await electronRuntime()).executable);
-  await new Promise((done) => setTimeout(done, 1500));
-  const cost = privateBytes(guard.pid);
-  expect(cost, `the guard has ${Math.round(cost / 1e6)} MB of its own`).toBeLessThanOrEqual(PRIVATE_LIMIT);
+  // It settles when what it started with is collected.
+  await eventually(() => {
+    const cost = privateBytes(guard.pid);
+    expect(cost, `the guard has ${Math.round(cost / 1e6)} MB of its own`).toBeLessThanOrEqual(PRIVATE_LIMIT);
+  });
 
   app.child.kill('SIGKILL');
   await ended(app.child);
-  await eventually(() => expect(many.filter(lives)).toEqual([]), 60_000);
-  await eventually(() => expect(lives(guard)).toBe(false), 20_000);
+  await eventually(() => expect(many.filter(lives)).toEqual([]));
+  await eventually(() => expect(lives(guard)).toBe(false));
   expect(lives(kept)).toBe(true);
   // Nobody is left but the kept server.
-  await eventually(() => expect(marked(mark).map(({ pid }) => pid)).toEqual([kept.pid]), 20_000);
+  await eventually(() => expect(marked(mark).map(({ pid }) => pid)).toEqual([kept.pid]));
 });
 
 test('A11 Electron and its guard are killed in turn: the next app adopts, the next guard knows everything', async ({
@@ -110,24 +112,24 @@ test('A11 Electron and its guard are killed in turn: the next app adopts, the ne
   const second = await guardOf(mark, guard);
   await eventually(
     async () => expect(await rollcall(folders, mark, 'audit')).toContain('The guard runs again'),
-    20_000,
+    60_000,
   );
 
   first.child.kill('SIGKILL');
   await ended(first.child);
   const log = (): string => readFileSync(join(folders.state, 'logs/guard.log'), 'utf8');
-  await eventually(() => expect(log()).toContain('it is in charge'), 20_000);
+  await eventually(() => expect(log()).toContain('it is in charge'));
   // While it waits, it answers commands.
   expect(await rollcall(folders, mark, 'list')).toContain('Supervised');
   const app = await spawnApp({ folders, mark, bus });
-  await eventually(() => expect(log()).toContain('an app takes over'), 40_000);
+  await eventually(() => expect(log()).toContain('an app takes over'));
   await whenServing(folders);
   expect(lives(server)).toBe(true);
   expect(lives(second)).toBe(false);
   await guardOf(mark);
   app.child.kill('SIGTERM');
   expect(await ended(app.child)).toEqual({ code: 0, signal: null });
-  await eventually(() => expect(marked(mark)).toEqual([]), 20_000);
+  await eventually(() => expect(marked(mark)).toEqual([]));
 });
 
 test('a guard that cannot be started is shown, in window and list, and comes back by itself', async ({
@@ -148,7 +150,7 @@ test('a guard that cannot be started is shown, in window and list, and comes bac
   await start(folders, mark, 'a');
   const strip = page.getByRole('region', { name: 'The guard does not run' });
   await expect(strip).toContainText('If Rollcall crashed now, 1 local server would be left behind.', {
-    timeout: 30_000,
+    timeout: 60_000,
   });
   expect(await rollcall(folders, mark, 'list')).toContain('The guard does not run');
   await strip.getByRole('button', { name: 'Start the guard' }).click();
@@ -165,5 +167,5 @@ test('a guard that cannot be started is shown, in window and list, and comes bac
   await page.getByRole('alert').getByRole('button', { name: 'Dismiss' }).click();
   await expect(strip).toHaveCount(0);
   await app.close();
-  await eventually(() => expect(marked(mark)).toEqual([]), 30_000);
+  await eventually(() => expect(marked(mark)).toEqual([]));
 });

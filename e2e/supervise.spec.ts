@@ -7,7 +7,7 @@ import { ended, eventually, lives, marked, type Seen, seen } from './support/pro
 import { opencodeEnv } from './support/servers.ts';
 import { expect, test, windowOf } from './support/test.ts';
 
-test.setTimeout(180_000);
+test.setTimeout(600_000);
 
 interface Listed {
   readonly servers: readonly {
@@ -37,25 +37,25 @@ test('start in the window, ready, its log, stop: no process and no record left',
     .first()
     .click();
   const dialog = page.getByRole('dialog');
-  await expect(dialog.getByRole('radio', { name: /opencode/u })).toBeChecked({ timeout: 15_000 });
+  await expect(dialog.getByRole('radio', { name: /opencode/u })).toBeChecked();
   await dialog.getByLabel('Folder').fill(project);
   await dialog.getByRole('button', { name: 'Start opencode' }).click();
   const row = page.getByRole('row', { name: /Supervised/u });
-  await expect(row).toBeVisible({ timeout: 60_000 });
+  await expect(row).toBeVisible();
   const [server] = servers(mark);
   expect(server).toBeDefined();
   const [name] = records(folders);
   expect(statSync(join(folders.state, 'records', name ?? '')).mode & 0o777).toBe(0o600);
 
   await row.click();
-  await expect(page.getByText(/opencode server listening on/u)).toBeVisible({ timeout: 15_000 });
+  await expect(page.getByText(/opencode server listening on/u)).toBeVisible();
   await page.getByRole('button', { name: 'Stop…' }).click();
   const question = page.getByRole('alertdialog');
   await question.getByRole('button', { name: /^Stop opencode/u }).click();
-  await eventually(() => expect(servers(mark)).toEqual([]), 30_000);
+  await eventually(() => expect(servers(mark)).toEqual([]));
   await eventually(() => expect(records(folders)).toEqual([]));
   await page.mouse.move(5, 5);
-  await expect(page.getByRole('row', { name: /Supervised/u })).toHaveCount(0, { timeout: 15_000 });
+  await expect(page.getByRole('row', { name: /Supervised/u })).toHaveCount(0);
   await app.close();
 });
 
@@ -95,7 +95,7 @@ test('A11 the app is SIGKILLed and started again at once: it adopts, and the com
   expect(records(folders)).toEqual([]);
   second.child.kill('SIGTERM');
   expect(await ended(second.child)).toEqual({ code: 0, signal: null });
-  await eventually(() => expect(marked(mark)).toEqual([]), 20_000);
+  await eventually(() => expect(marked(mark)).toEqual([]));
 });
 
 test('a server started by the command line alone is kept, adopted by the app, and ends with it', async ({
@@ -117,7 +117,7 @@ test('a server started by the command line alone is kept, adopted by the app, an
   app.child.kill('SIGTERM');
   expect(await ended(app.child)).toEqual({ code: 0, signal: null });
   expect(lives(server)).toBe(false);
-  await eventually(() => expect(marked(mark)).toEqual([]), 20_000);
+  await eventually(() => expect(marked(mark)).toEqual([]));
 });
 
 /** What a process has open, as the kernel names it: paths, and sockets and pipes by their inode. */
@@ -169,12 +169,12 @@ test('E5 a server that is left running holds nothing of the app, which ends at o
   expect([...ours]).toEqual([expect.stringContaining('/logs/')]);
 
   const exit = ended(first.child);
-  const begun = performance.now();
   first.child.kill('SIGTERM');
   expect(await exit).toEqual({ code: 0, signal: null });
-  expect(performance.now() - begun).toBeLessThan(15_000);
+  // In order, and not because the time for it was over.
+  expect(first.output()).toContain('Rollcall has quit: 0 servers stopped, 1 left running.');
   expect(lives(server)).toBe(true);
-  await eventually(() => expect(family.filter(lives)).toEqual([]), 25_000);
+  await eventually(() => expect(family.filter(lives)).toEqual([]));
 
   const second = await spawnApp({ folders, mark, bus });
   await whenServing(folders);
@@ -185,5 +185,5 @@ test('E5 a server that is left running holds nothing of the app, which ends at o
   await rollcall(folders, mark, 'stop', id);
   second.child.kill('SIGTERM');
   expect(await ended(second.child)).toEqual({ code: 0, signal: null });
-  await eventually(() => expect(marked(mark)).toEqual([]), 25_000);
+  await eventually(() => expect(marked(mark)).toEqual([]));
 });

@@ -1,3 +1,4 @@
+import type { Fixture } from './support/fixture-core.ts';
 import { roll, server } from './support/fixture-roll.ts';
 import { startNotificationService } from './support/notification-service.ts';
 import { eventually } from './support/processes.ts';
@@ -47,21 +48,35 @@ test('a menu is rebuilt at most once a second, and not for a roll that changes n
   const app = await launch({ roll: roll() });
   const icon = await host.icon();
   await eventually(async () => expect(await icon.labels()).toContain('No servers'));
-  const idsNow = async () => (await icon.menu()).children.map((line) => line.id).join(' ');
-  const before = await idsNow();
+  // Every menu that is set from here on, by its first line.
+  await app.evaluate(({ Tray }) => {
+    const menus: string[] = [];
+    Object.assign(globalThis, { menus });
+    const { setContextMenu } = Tray.prototype;
+    Tray.prototype.setContextMenu = function (menu) {
+      menus.push(menu?.items[0]?.label ?? '');
+      setContextMenu.call(this, menu);
+    };
+  });
+  const menus = () => app.evaluate(() => (globalThis as unknown as { menus: string[] }).menus);
+  const many = (count: number) => roll({ servers: Array.from({ length: count }, (_, at) => server(at + 1, 'owned')) });
   for (let n = 0; n < 5; n += 1) await setRoll(app, roll({ takenAt: `2026-11-30T08:00:0${n}.000Z` }));
-  await new Promise((done) => setTimeout(done, 1_300));
-  expect(await idsNow()).toBe(before);
+  // The app's own interval is as long and began before this one, so what would have been set for those is set by then.
+  await app.evaluate(() => new Promise((done) => setTimeout(done, 1_000)));
+  expect(await menus()).toEqual([]);
+  await setRoll(app, many(1));
+  await expect.poll(menus).toEqual(['1 server, none leaked']);
 
-  const seen = new Set<string>();
-  for (let n = 1; n <= 12; n += 1) {
-    await setRoll(app, roll({ servers: Array.from({ length: n }, (_, at) => server(at + 1, 'owned')) }));
-    await new Promise((done) => setTimeout(done, 80));
-    seen.add((await icon.labels())[0] ?? '');
-  }
-  await eventually(async () => expect((await icon.labels())[0]).toBe('12 servers, none leaked'));
-  // 12 rolls within about a second: the first at once, then one more, then the last.
-  expect(seen.size).toBeLessThanOrEqual(4);
+  // 12 rolls within one turn: at most the first at once, and the last.
+  await app.evaluate(
+    (_electron, rolls) => {
+      for (const one of rolls) (globalThis as unknown as { fixture: Fixture }).fixture.setRoll(one);
+    },
+    Array.from({ length: 12 }, (_, at) => many(at + 2)),
+  );
+  await eventually(async () => expect((await icon.labels())[0]).toBe('13 servers, none leaked'));
+  const [, ...later] = await menus();
+  expect([['13 servers, none leaked'], ['2 servers, none leaked', '13 servers, none leaked']]).toContainEqual(later);
   await app.close();
 });
 
@@ -97,14 +112,20 @@ test('leaks within the gathering time become one notification, and none is repea
   const service = await startNotificationService(bus);
   await panel();
   const app = await launch({ roll: roll() });
-  await setRoll(app, roll({ servers: [leaked(1, 2.1e9)] }));
-  await setRoll(app, roll({ servers: [leaked(1, 2.1e9), leaked(2, 2.21e9)] }));
+  await app.evaluate(
+    (_electron, rolls) => {
+      for (const one of rolls) (globalThis as unknown as { fixture: Fixture }).fixture.setRoll(one);
+    },
+    [roll({ servers: [leaked(1, 2.1e9)] }), roll({ servers: [leaked(1, 2.1e9), leaked(2, 2.21e9)] })],
+  );
   const told = await service.find(/leaked$/u);
   expect(told).toMatchObject({ title: '2 servers leaked', body: 'They hold 4.31 GB on local.' });
   await setRoll(app, roll({ servers: [leaked(1, 2.1e9), leaked(2, 2.3e9)] }));
   await setRoll(app, roll({ servers: [leaked(1, 2.1e9)] }));
-  await new Promise((done) => setTimeout(done, 11_000));
-  expect(service.shown.filter((one) => /leaked/u.test(one.title))).toHaveLength(1);
+  // What would have been told of those is told before this, or with it.
+  await setRoll(app, roll({ servers: [leaked(1, 2.1e9), leaked(3, 1e9)] }));
+  await service.find(/^opencode .* leaked$/u);
+  expect(service.shown.filter((one) => /leaked/u.test(one.title))).toHaveLength(2);
   await app.close();
 });
 

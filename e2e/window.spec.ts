@@ -110,6 +110,11 @@ test('navigation, new windows, permissions and the network are denied', async ({
   await page.waitForLoadState();
   const before = page.url();
   expect(before).toBe('app://rollcall/index.html');
+  await app.evaluate(({ BrowserWindow }) => {
+    const tried: string[] = [];
+    Object.assign(globalThis, { tried });
+    BrowserWindow.getAllWindows()[0]?.webContents.on('will-frame-navigate', ({ url }) => tried.push(url));
+  });
   const tried = await page.evaluate(async () => {
     const opened = window.open('https://127.0.0.1/');
     const permission = await Notification.requestPermission();
@@ -125,7 +130,15 @@ test('navigation, new windows, permissions and the network are denied', async ({
     return { opened: opened !== null, permission, fetched };
   });
   expect(tried).toEqual({ opened: false, permission: 'denied', fetched: 'refused' });
-  await new Promise((done) => setTimeout(done, 500));
+  // It was asked for the last way out, and nothing is on its way any more.
+  await expect
+    .poll(() =>
+      app.evaluate(({ BrowserWindow }) => ({
+        tried: (globalThis as unknown as { tried: string[] }).tried.at(-1),
+        loading: BrowserWindow.getAllWindows()[0]?.webContents.isLoading(),
+      })),
+    )
+    .toEqual({ tried: 'http://127.0.0.1:9/', loading: false });
   expect(page.url()).toBe(before);
   expect(app.windows()).toHaveLength(1);
   await app.close();
@@ -172,7 +185,7 @@ test('the page is served with its policy, and nothing outside its folder is', as
           // What the policy is for.
           done('no');
         }
-      }, 50);
+      });
     });
     return { fetched, evaluated };
   });

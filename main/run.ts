@@ -23,6 +23,8 @@ export interface AppParts {
   }): Promise<LocalCore>;
   /** Folder of the bundles. */
   readonly out: string;
+  /** See `DesktopParts`; for tests. */
+  readonly gatherMs?: number;
 }
 
 const THEMES = ['light', 'dark', 'system'] as const;
@@ -68,5 +70,7 @@ export async function runApp(parts: AppParts): Promise<void> {
   const guard = await parts.startGuard({ paths, version });
   await app.whenReady();
   const core = await parts.openCore({ paths, lock: claim.lock, guard });
-  await openDesktop({ core, goodbyes, paths, version, out: parts.out, showWindow: process.argv.includes('--show') });
+  const { out, gatherMs } = parts;
+  const showWindow = process.argv.includes('--show');
+  await openDesktop({ core, goodbyes, paths, version, out, showWindow, ...(gatherMs !== undefined && { gatherMs }) });
 }

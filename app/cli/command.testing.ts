@@ -1,7 +1,8 @@
 /** The real `rollcall` command with its worker, bundled as the build does, for tests that need processes of it. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -71,19 +72,18 @@ export function running(
   argv: readonly [string, ...string[]],
   env: Readonly<Record<string, string>>,
 ): { readonly child: ChildProcess; readonly ended: Promise<Ran> } {
-  const child = spawn(argv[0], argv.slice(1), { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  let out = '';
-  let err = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    out += chunk.toString();
-  });
-  child.stderr?.on('data', (chunk: Buffer) => {
-    err += chunk.toString();
-  });
-  // Not `close`: a server that a command started may hold nothing of ours, but a tracer lives as long as it does.
+  // Files and no pipes: at its exit all that it printed is there, whoever else holds them still.
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-ran-'));
+  const files = [join(folder, 'out'), join(folder, 'err')] as const;
+  const [out, err] = [openSync(files[0], 'w'), openSync(files[1], 'w')];
+  const child = spawn(argv[0], argv.slice(1), { env: { ...env }, stdio: ['ignore', out, err] });
+  for (const descriptor of [out, err]) closeSync(descriptor);
   const ended = new Promise<Ran>((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', (code, signal) => setTimeout(() => resolve({ code, signal, out, err }), 20));
-  });
+    child.once('exit', (code, signal) => {
+      const [printed, said] = [readFileSync(files[0], 'utf8'), readFileSync(files[1], 'utf8')];
+      resolve({ code, signal, out: printed, err: said });
+    });
+  }).finally(() => rmSync(folder, { recursive: true, force: true }));
   return { child, ended };
 }

@@ -35,7 +35,7 @@ test.each(['SIGINT', 'SIGHUP'] as const)(
     const words = ['start', 'opencode', '--dir', project, '--for', String(owner.pid)];
     const { child, ended } = running([process.execPath, program, ...words], env);
     started.note(child.pid ?? 0);
-    await waitUntil('it was spawned', () => auditText(paths.auditFile).includes('"started"'), 20_000);
+    await waitUntil('it was spawned', () => auditText(paths.auditFile).includes('"started"'), 60_000);
     expect(livingIn(project)).toHaveLength(1);
     child.kill(signal);
     const { code, err } = await ended;

@@ -58,8 +58,8 @@ test('C27 F12 `rollcall reap` of what is no PID, no server, this very shell or n
   const bystander = start('sleep', ['600']);
   const holder = python(`
 import threading, time
-thread = threading.Thread(target=lambda: time.sleep(60), daemon=True); thread.start()
-print(thread.native_id, flush=True); time.sleep(60)
+thread = threading.Thread(target=lambda: time.sleep(600), daemon=True); thread.start()
+print(thread.native_id, flush=True); time.sleep(600)
 `);
   const thread = await holder.line();
   const lookalike = start('sleep', ['600'], { argv0: 'opencode serve --port 4096' });
@@ -117,7 +117,7 @@ test('a command given inside a server, by the agent that it carries, does not en
     ['serve', '--port', '0'],
     { cwd: join(folder, 'inner'), env },
   );
-  await until('the command has ended', () => existsSync(`${out}.code`), 20_000);
+  await until('the command has ended', () => existsSync(`${out}.code`), 60_000);
   expect(readFileSync(out, 'utf8')).toContain('Rollcall itself or one of its parents');
   expect(readFileSync(`${out}.code`, 'utf8')).toBe('1');
   expect(trace.signals()).toEqual([]);
@@ -132,7 +132,8 @@ test('`rollcall reap --all` signals what is leaked, each by its own number, and 
   writeFileSync(config, '{"leak":{"graceSeconds":0}}', { mode: 0o600 });
   const trace = newTrace();
   const owned = start(fake, ['serve', '--port', '0'], { cwd: folder });
-  const script = `cd "$1"; setsid "$2" serve --port 0 >/dev/null 2>&1 & echo $!; sleep 1`;
+  // Its shell goes when it is up.
+  const script = `cd "$1"; setsid "$2" serve --port 0 >up 2>&1 & echo $!; until grep -q listening "$1/up"; do sleep 0.05; done`;
   const { said } = await ran(['bash', '-c', script, 'sh', folder, fake]);
   const leaked = Number(said.trim());
   endOrphanAfterTest(leaked);

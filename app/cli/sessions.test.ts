@@ -222,7 +222,13 @@ describe('rollcall abort and end', () => {
     const unheard = session(1, 'unknown', { abort: { allowed: 'no', why: 'It does nothing.' } });
     const told = await runVerb(abort, 'abort ses_1abc --yes', exampleRoll({ sessions: [unheard] }), {
       origin: 'local',
-      set: (core) => void setTimeout(() => core.push(exampleRoll({ sessions: [BUSY] })), 20),
+      set: (core) => {
+        const { subscribe } = core;
+        core.subscribe = (listener) => {
+          queueMicrotask(() => core.push(exampleRoll({ sessions: [BUSY] })));
+          return subscribe.call(core, listener);
+        };
+      },
     });
     expect(ran(told)).toEqual([{ command: 'abort-session', session: BUSY.key }]);
   });

@@ -21,6 +21,8 @@ export interface VerbOptions {
   readonly answer?: boolean;
   readonly auditFile?: string;
   readonly sessionsFile?: string;
+  /** Ends a verb that goes on until Ctrl-C. */
+  readonly ended?: AbortSignal;
 }
 
 export async function runVerb(verb: Verb, line: string, roll: Roll, options: VerbOptions = {}): Promise<VerbRan> {
@@ -46,7 +48,7 @@ export async function runVerb(verb: Verb, line: string, roll: Roll, options: Ver
     colour: false,
     home: '/home/me',
     cwd: '/home/me/src',
-    ended: new AbortController().signal,
+    ended: options.ended ?? new AbortController().signal,
     listenForInterrupt: () => undefined,
   };
   const parsed = parseCommandLine(line.split(' '));

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { until } from '../hosts/local/testing/processes.ts';
 import { type Claim, type ClaimRequest, claimWriter } from './claim-writer.ts';
 import { connectControl } from './client.ts';
@@ -22,8 +22,8 @@ beforeEach(() => {
     controlSocket: join(root, 'run', 'control.sock'),
     runtimeDir: join(root, 'run'),
     version: '0.1.0',
-    patienceMs: 1000,
-    commandPatienceMs: 4000,
+    patienceMs: 300,
+    commandPatienceMs: 60_000,
   };
   server = null;
   locks = [];
@@ -44,8 +44,8 @@ async function held(holder: Holder): Promise<WriterLock> {
   return lock;
 }
 
-/** What a guard serves: it lets go when it is asked to, after `workMs`. */
-async function guard(lock: WriterLock, workMs: number): Promise<void> {
+/** What a guard serves: it lets go when it is asked to, after its work. */
+async function guard(lock: WriterLock, work: () => Promise<void> | void): Promise<void> {
   server = await serveControl({
     core: new FakeCore(),
     socketPath: request.controlSocket,
@@ -54,7 +54,7 @@ async function guard(lock: WriterLock, workMs: number): Promise<void> {
       throw new Error('The Rollcall app does not run; its guard looks after its servers. Start the app.');
     },
     onYield: async () => {
-      await new Promise((done) => setTimeout(done, workMs));
+      await work();
       server?.stopListening();
       await lock.release();
     },
@@ -69,12 +69,27 @@ function taken(claim: Claim): void {
 
 describe('an app that starts', () => {
   test('asks a guard to let go and takes the lock as soon as it has', async () => {
-    await guard(await held('guard'), 500);
-    taken(await claimWriter(request));
+    let finish: () => void = () => undefined;
+    let asked = false;
+    await guard(await held('guard'), () => {
+      asked = true;
+      return new Promise((done) => {
+        finish = done;
+      });
+    });
+    // It waits for the work, although its patience with one that is not heard is over at once.
+    const claim = claimWriter({ ...request, patienceMs: 0 });
+    await until('the guard is asked', () => asked, 60_000);
+    finish();
+    taken(await claim);
   });
 
   test('of two that ask one guard, one takes the lock, and neither is left without an answer', async () => {
-    await guard(await held('guard'), 200);
+    let asked = 0;
+    await guard(await held('guard'), () => {
+      asked += 1;
+      return until('both have asked', () => asked === 2, 60_000);
+    });
     const claims = await Promise.all([claimWriter(request), claimWriter(request)]);
     expect(claims.filter(({ first }) => first)).toHaveLength(1);
     for (const claim of claims) if (claim.first) locks.push(claim.lock);
@@ -89,15 +104,19 @@ describe('an app that starts', () => {
 
   test('waits longer for a command, which may be starting a server', async () => {
     const lock = await held('cli');
-    setTimeout(() => void lock.release(), 2000);
-    taken(await claimWriter(request));
+    const said = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    onTestFinished(() => said.mockRestore());
+    const claim = claimWriter({ ...request, patienceMs: 0 });
+    await until('it says that it waits', () => said.mock.calls.length > 0, 60_000);
+    await lock.release();
+    taken(await claim);
   });
 
   test('is not starved by a row of commands', async () => {
     let over = false;
     const row = (async () => {
       while (!over) {
-        // As the command does: it tries again every 200 ms while somebody else holds it.
+        // The pauses are those of the command itself, which tries again every 200 ms while somebody else holds it.
         const lock = await held('cli').catch(() => null);
         await new Promise((done) => setTimeout(done, lock === null ? 200 : 100));
         await lock?.release();
@@ -111,8 +130,8 @@ describe('an app that starts', () => {
 });
 
 test('a guard has no window to show, and says so; an app yields to nobody', async () => {
-  await guard(await held('guard'), 0);
-  const client = await connectControl(request.controlSocket, 2000, { version: '0.1.0' });
+  await guard(await held('guard'), () => undefined);
+  const client = await connectControl(request.controlSocket, 60_000, { version: '0.1.0' });
   await expect(client.show(null)).rejects.toThrow('its guard looks after its servers');
   client.close();
   await server?.close();
@@ -122,7 +141,7 @@ test('a guard has no window to show, and says so; an app yields to nobody', asyn
     version: '0.1.0',
     onShow: () => undefined,
   });
-  const app = await connectControl(request.controlSocket, 2000, { version: '0.1.0' });
+  const app = await connectControl(request.controlSocket, 60_000, { version: '0.1.0' });
   await expect(app.yield()).rejects.toThrow('yields to nobody');
   app.close();
 });
@@ -152,11 +171,11 @@ test('a runtime folder that was deleted is made again, and connections that were
     onShow: () => undefined,
     everyMs: 20,
   });
-  const before = await connectControl(request.controlSocket, 5000, { version: '0.1.0' });
+  const before = await connectControl(request.controlSocket, 60_000, { version: '0.1.0' });
   for (let round = 0; round < 2; round += 1) {
     rmSync(join(root, 'run'), { recursive: true });
     await until('the socket is back', () => existsSync(request.controlSocket));
-    const client = await connectControl(request.controlSocket, 5000, { version: '0.1.0' });
+    const client = await connectControl(request.controlSocket, 60_000, { version: '0.1.0' });
     expect(statSync(request.controlSocket).mode & 0o777).toBe(0o600);
     expect(statSync(join(root, 'run')).mode & 0o777).toBe(0o700);
     client.close();

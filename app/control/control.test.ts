@@ -1,9 +1,19 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Show } from '../roll/channels.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { Roll } from '../roll/schema.ts';
@@ -41,7 +51,7 @@ async function serve(): Promise<void> {
 }
 
 async function client(options: { pingEveryMs?: number; silentMs?: number } = {}) {
-  const connected = await connectControl(socketPath, 5000, { ...VERSION, ...options });
+  const connected = await connectControl(socketPath, 60_000, { ...VERSION, ...options });
   closers.push(() => connected.close());
   return connected;
 }
@@ -174,7 +184,9 @@ test('a runtime folder that cannot be made is told as such, by the one error tha
 });
 
 test('a folder that others may enter, or that is a link, is used by neither end', async () => {
-  mkdirSync(join(folder, 'run'), { mode: 0o755 });
+  mkdirSync(join(folder, 'run'));
+  // Whatever the umask is.
+  chmodSync(join(folder, 'run'), 0o755);
   await expect(serve()).rejects.toThrow('others may enter it (mode 755)');
   await expect(client()).rejects.toBeInstanceOf(ControlUnavailable);
   symlinkSync(join(folder, 'run'), join(folder, 'link'));
@@ -286,7 +298,7 @@ test('a client that stops reading costs no memory, blocks nobody, and gets the l
   const before = process.memoryUsage().external + process.memoryUsage().arrayBuffers;
   for (let version = 2; version <= 200; version += 1) {
     core.push(big(version));
-    if (version % 20 === 0) await expect.poll(() => good.roll.version, { timeout: 10_000 }).toBe(version);
+    if (version % 20 === 0) await expect.poll(() => good.roll.version, { timeout: 60_000 }).toBe(version);
   }
   const grown = process.memoryUsage().external + process.memoryUsage().arrayBuffers - before;
   expect(grown).toBeLessThan(150_000_000);
@@ -300,9 +312,9 @@ test('a client that stops reading costs no memory, blocks nobody, and gets the l
     }
   });
   stuck.resume();
-  await expect.poll(() => versions.at(-1), { timeout: 10_000 }).toBe(200);
+  await expect.poll(() => versions.at(-1), { timeout: 60_000 }).toBe(200);
   expect(versions.length).toBeLessThan(5);
-}, 60_000);
+}, 300_000);
 
 test('a client that floods requests without reading is not read any further', async () => {
   core.roll = fakeRoll(1, { servers: [fakeServer(4711, 'leaked', { healthDetail: 'x'.repeat(1_000_000) })] });
@@ -315,23 +327,35 @@ test('a client that floods requests without reading is not read any further', as
   let accepted = 0;
   for (let n = 0; n < 200 && flood.writableLength < 2_000_000; n += 1) {
     if (flood.write(block)) accepted += 1;
-    await new Promise((done) => setTimeout(done, 1));
+    await new Promise((done) => setImmediate(done));
   }
-  // The kernel's socket buffer fills up, since nobody takes the requests out of it.
-  await new Promise((done) => setTimeout(done, 100));
+  // The kernel's socket buffer fills up, since nobody takes the requests out of it, whatever else the server reads.
+  const other = await client();
+  for (let n = 0; n < 100; n += 1) await other.explain('7');
   expect(flood.writableLength).toBeGreaterThan(1_000_000);
   expect(accepted).toBeLessThan(20);
-  expect((await client()).roll.version).toBe(1);
-}, 30_000);
+  expect(other.roll.version).toBe(1);
+});
 
 test('a long act has no deadline, as long as the app gives signs of life', async () => {
   await serve();
-  const one = await client({ pingEveryMs: 20, silentMs: 150 });
-  core.onRun = () =>
-    new Promise((done) => {
-      setTimeout(() => done({ ok: true, message: 'Started.', server: null, results: [] }), 600);
-    });
-  expect(await one.run({ command: 'look' }, 'cli')).toMatchObject({ message: 'Started.' });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  try {
+    const one = await client({ pingEveryMs: 20, silentMs: 150 });
+    let finish: (result: CommandResult) => void = () => undefined;
+    core.onRun = () => new Promise((done) => (finish = done));
+    const act = one.run({ command: 'look' }, 'cli');
+    // Four times as long as the app may say nothing, each sign of life with its answer.
+    for (let n = 0; n < 30; n += 1) {
+      vi.advanceTimersByTime(20);
+      // What comes later over the same connection was answered later.
+      await one.explain('7');
+    }
+    finish({ ok: true, message: 'Started.', server: null, results: [] });
+    expect(await act).toMatchObject({ message: 'Started.' });
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('an app that closes or hangs in the middle of an act is noticed', async () => {
@@ -359,9 +383,9 @@ test('an app that closes or hangs in the middle of an act is noticed', async () 
 
 test('an app that accepts and says nothing does not hold the command beyond its deadline', async () => {
   const silent = await fakeApp(() => undefined);
-  const began = performance.now();
-  await expect(connectControl(socketPath, 200, VERSION)).rejects.toBeInstanceOf(ControlFailed);
-  expect(performance.now() - began).toBeLessThan(10_000);
+  const connecting = connectControl(socketPath, 200, VERSION);
+  await expect(connecting).rejects.toThrow(ControlFailed);
+  await expect(connecting).rejects.toThrow('did not answer within 0.2 s');
   silent.close();
 });
 

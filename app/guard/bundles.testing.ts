@@ -2,8 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { NODE_SIDE } from '../hosts/local/testing/node-side.ts';
+import { SPANS, type Spans } from '../supervisor/spans.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -15,6 +16,15 @@ const SOURCES = {
   cli: 'app/cli/index.ts',
 } as const;
 
+/** The programs read their spans nowhere, so they are built with them. */
+const withSpans = (spans: Partial<Spans>): Plugin => ({
+  name: 'spans',
+  setup(builder) {
+    const contents = `export const SPANS = ${JSON.stringify({ ...SPANS, ...spans })};`;
+    builder.onLoad({ filter: /\/app\/supervisor\/spans\.ts$/ }, () => ({ contents }));
+  },
+});
+
 export interface Programs {
   /** Folder of the bundles. */
   readonly out: string;
@@ -23,8 +33,14 @@ export interface Programs {
   readonly cli: string;
 }
 
-/** @param folder below `node_modules`, so that what is not bundled is found as from the sources */
-export async function bundlePrograms(folder: string): Promise<Programs> {
+/** A server is idle sooner than in life, but later than its stream has told what it is at. */
+export const SOON_IDLE: Partial<Spans> = { silenceMs: 1000 };
+
+/**
+ * @param folder below `node_modules`, so that what is not bundled is found as from the sources
+ * @param spans other than those in life
+ */
+export async function bundlePrograms(folder: string, spans: Partial<Spans> = {}): Promise<Programs> {
   const out = join(folder, 'out');
   mkdirSync(out, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"name":"rollcall","version":"0.0.0-test","type":"module"}');
@@ -33,6 +49,7 @@ export async function bundlePrograms(folder: string): Promise<Programs> {
     entryPoints: Object.entries(SOURCES).map(([name, source]) => ({ in: source, out: name })),
     outdir: out,
     ...NODE_SIDE,
+    plugins: [withSpans(spans)],
   });
   return { out, app: join(out, 'headless-app.js'), guard: join(out, 'guard.js'), cli: join(out, 'cli.js') };
 }

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Roll } from '../roll/schema.ts';
+import { installFake } from '../supervisor/fake-opencode.testing.ts';
 import { isAlive } from '../supervisor/processes.testing.ts';
-import { bundlePrograms, type Programs } from './bundles.testing.ts';
+import { bundlePrograms, type Programs, SOON_IDLE } from './bundles.testing.ts';
 import { GRACE_VARIABLE } from './grace.ts';
 import { GuardKeeper } from './keeper.ts';
 import { Scene, type SceneOptions } from './scene.testing.ts';
@@ -18,7 +19,7 @@ let scene: Scene;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(fileURLToPath(new URL('../../node_modules', import.meta.url)), '.rollcall-guard-'));
-  programs = await bundlePrograms(folder);
+  programs = await bundlePrograms(folder, SOON_IDLE);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterEach(() => scene.dispose());
@@ -97,11 +98,15 @@ describe('the app is SIGKILLed', () => {
     const flag = join(scene.project, 'busy');
     writeFileSync(flag, '');
     const app = await scene.app();
-    const busy = await scene.server();
+    const busy = await scene.server('--port', String(20_005 + (process.pid % 10_000)));
+    const elsewhere = join(scene.root, 'elsewhere');
+    installFake(elsewhere);
+    const idle = await scene.server('--port', String(30_006 + (process.pid % 10_000)), '--dir', elsewhere);
     await app.crash();
     await scene.until('the guard is in charge', () => scene.log().includes('it is in charge'));
-    // Longer than the grace and longer than it takes to see that a silent one is idle.
-    await new Promise((done) => setTimeout(done, 7000));
+    // By then its grace is over, and it has been silent for long enough to be idle.
+    await scene.until('the idle one is gone', () => !isAlive(idle));
+    await scene.looks(3);
     expect(isAlive(busy)).toBe(true);
     expect(await standingOf(busy)).toBe('supervised');
     const shown = await scene.cli('stop', String(busy));
@@ -191,7 +196,7 @@ describe('the app is SIGKILLed', () => {
   });
 
   test('C23 a record that is lost under the guard and cannot be written again keeps its server from nothing', async () => {
-    open({ graceMs: 4000 });
+    open({ graceMs: 6000 });
     const app = await scene.app();
     const server = await scene.server();
     await app.crash();
@@ -209,7 +214,7 @@ describe('the app is SIGKILLed', () => {
   });
 
   test('a server that somebody starts through the guard is kept, as one of a command alone', async () => {
-    open({ graceMs: 1500 });
+    open({ graceMs: 6000 });
     const app = await scene.app();
     const first = await scene.server('--port', '0'.replace('0', String(20_000 + (process.pid % 10_000))));
     await app.crash();
@@ -260,7 +265,7 @@ describe('the guard goes away', () => {
     const app = await scene.app();
     process.kill(app.guard, 'SIGINT');
     process.kill(app.guard, 'SIGHUP');
-    await new Promise((done) => setTimeout(done, 300));
+    await scene.looks(3);
     expect(scene.guards()).toEqual([app.guard]);
     process.kill(app.guard, 'SIGTERM');
     await scene.until('another guard runs', () => scene.guards().some((pid) => pid !== app.guard));
@@ -333,7 +338,7 @@ describe('an orderly quit', () => {
     const bound = await scene.server('--keep-running', '--for', String(owner.pid));
     expect(await app.quit()).toBe(0);
     await scene.until('the guard is in charge', () => scene.log().includes('it is in charge'));
-    await new Promise((done) => setTimeout(done, 1500));
+    await scene.looks(3);
     expect(isAlive(bound)).toBe(true);
     await scene.started.kill(owner.pid);
     await scene.until('the server is gone', () => !isAlive(bound));
@@ -349,7 +354,7 @@ describe('an orderly quit', () => {
     app.child.kill('SIGTERM');
     await scene.until('the quit has begun', () => signalled().length > 0);
     await app.crash();
-    await scene.until('the server is gone', () => !isAlive(server), 25_000);
+    await scene.until('the server is gone', () => !isAlive(server));
     await everybodyIsGone();
     expect(scene.records()).toEqual([]);
   });
@@ -364,7 +369,7 @@ describe('start --for', () => {
     const bound = await scene.server('--port', String(30_003 + (process.pid % 10_000)), '--for', String(owner.pid));
     await scene.until('a guard is in charge', () => scene.log().includes('it is in charge'));
     expect(scene.guards()).toHaveLength(1);
-    await new Promise((done) => setTimeout(done, 1500));
+    await scene.looks(3);
     expect(isAlive(bound)).toBe(true);
     await scene.started.kill(owner.pid);
     await scene.until('the server is gone', () => !isAlive(bound));
@@ -383,10 +388,10 @@ describe('start --for', () => {
     expect(scene.guards()).toHaveLength(1);
     process.kill(command, 'SIGKILL');
     await scene.until('a guard is in charge', () => scene.log().includes('it is in charge'));
-    await new Promise((done) => setTimeout(done, 2000));
+    await scene.looks(4);
     expect(servers.every(isAlive)).toBe(true);
     await scene.started.kill(owner.pid);
-    await scene.until('the server is gone', () => !servers.some(isAlive), 25_000);
+    await scene.until('the server is gone', () => !servers.some(isAlive));
     await everybodyIsGone();
     expect(scene.records()).toEqual([]);
   });
@@ -401,7 +406,7 @@ describe('start --for', () => {
     await scene.until('it is gone', () => !isAlive(left ?? 0));
     await app.crash();
     await scene.until('the app’s guard is in charge', () => scene.log().split('it is in charge').length === 3);
-    await new Promise((done) => setTimeout(done, 1500));
+    await scene.looks(3);
     // It has an owner still.
     expect(isAlive(bound)).toBe(true);
     await scene.started.kill(owner.pid);
@@ -475,11 +480,12 @@ describe('the guard itself', () => {
     await keeper.farewell('watch-owners');
     await scene.until('it has failed', () => scene.log().includes('it could not take over: no error of the system'));
     await scene.started.kill(owner.pid);
-    // Many looks, had it gone on; its next attempt comes later.
-    await new Promise((done) => setTimeout(done, 4000));
-    expect(isAlive(bound)).toBe(true);
-    expect(signalled()).toEqual([]);
-    await scene.until('the server is gone', () => !isAlive(bound), 25_000);
+    await scene.until('the server is gone', () => !isAlive(bound));
+    // The first signal came after it had taken over once more.
+    const inCharge = scene.log().match(/^\S+(?= \d+ it is in charge$)/gmu) ?? [];
+    expect(inCharge).toHaveLength(2);
+    const [first] = scene.audit().filter(({ event }) => event === 'signal-intent');
+    expect(Date.parse(first?.at ?? '')).toBeGreaterThanOrEqual(Date.parse(inCharge[1] ?? ''));
     await everybodyIsGone();
   });
 

@@ -2,20 +2,24 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Paths, resolvePaths } from '../config/paths.ts';
 import { someRecord } from '../records/fixtures.testing.ts';
 import type { Supervised } from '../supervisor/core.ts';
 import { isAlive, waitUntil } from '../supervisor/processes.testing.ts';
 import { type Budgets, GuardKeeper } from './keeper.ts';
 
+/** A guard that works has all the time it needs, however slow the machine is. */
 const BUDGETS: Partial<Budgets> = {
-  ackMs: 300,
+  ackMs: 60_000,
   pingMs: 100,
   stableMs: 60_000,
   firstBackoffMs: 20,
   longestBackoffMs: 100,
+  farewellMs: 60_000,
 };
+/** What a guard that does not answer, or does not go, is given up after. */
+const SHORT: Partial<Budgets> = { ...BUDGETS, ackMs: 300, farewellMs: 300 };
 const SERVERS: Supervised[] = [
   { record: someRecord(), path: '/records/x.json', busy: 'idle', label: 'opencode :4096 on local', id: 'aaaa' },
 ];
@@ -41,6 +45,8 @@ let paths: Paths;
 let keeper: GuardKeeper;
 let changes: (string | null)[];
 let notes: string[];
+/** The pauses before each attempt but the first; milliseconds. */
+let pauses: number[];
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'rollcall-keeper-'));
@@ -70,18 +76,28 @@ function told(): { pid: number; message: { type: string; servers?: unknown[]; af
 function keep(program: string, args: readonly string[], budgets = BUDGETS): void {
   changes = [];
   notes = [];
+  pauses = [];
   keeper = new GuardKeeper({
     command: { program, args, env: { PATH: process.env['PATH'] ?? '' } },
     paths,
     runId: '5a1b8b1e-8f0e-4b38-9d5c-1b7a3f0f9f10',
     version: '0.1.0',
     budgets,
+    later: (start, pauseMs) => {
+      pauses.push(pauseMs);
+      return setTimeout(start, pauseMs);
+    },
   });
   keeper.open({ changed: () => changes.push(keeper.trouble), note: (text) => notes.push(text) });
 }
 
 const keepScript = (act: string, budgets = BUDGETS): void =>
   keep(process.execPath, ['-e', guardScript(act), toldFile()], budgets);
+
+/** Lets real input come in while the timers stand still. */
+async function turnsUntil(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((done) => setImmediate(done));
+}
 
 describe('a guard that works', () => {
   test('is handed the full state at once and on every change, and only then', async () => {
@@ -149,7 +165,7 @@ describe('a guard that does not work', () => {
   });
 
   test('because it does not hear the farewell is told to whoever said it, when something is left', async () => {
-    keepScript("if (m.type === 'farewell') return;", { ...BUDGETS, ackMs: 5000, pingMs: 60_000, farewellMs: 300 });
+    keepScript("if (m.type === 'farewell') return;", { ...BUDGETS, pingMs: 60_000, farewellMs: 300 });
     await waitUntil('it watches', () => keeper.watching);
     expect(await keeper.farewell('watch-owners')).toBe('It did not answer within 0.3 s.');
   });
@@ -164,10 +180,8 @@ describe('a guard that does not work', () => {
     keep(process.execPath, ['-e', 'process.exit(3)']);
     await waitUntil('it is told', () => keeper.trouble !== null);
     expect(keeper.trouble).toBe('It ended with code 3.');
-    const before = notes.length;
-    await new Promise((done) => setTimeout(done, 1000));
-    expect(notes.length - before).toBeLessThan(12);
-    expect(notes.length).toBeGreaterThan(before);
+    await waitUntil('it has failed six times', () => notes.length >= 6);
+    expect(pauses.slice(0, 6)).toEqual([0, 20, 40, 80, 100, 100]);
   });
 
   test.each([
@@ -182,9 +196,9 @@ describe('a guard that does not work', () => {
       'closed its pipe',
     ],
   ])('because it %s is ended, told and replaced', async (_, act, why) => {
-    keepScript(act);
-    await waitUntil('it is told', () => keeper.trouble !== null);
-    expect(keeper.trouble).toContain(why);
+    keepScript(act, SHORT);
+    // One that had not started in time is another trouble, and the next one comes.
+    await waitUntil('it is told', () => keeper.trouble?.includes(why) === true, 60_000);
     await waitUntil('it was replaced', () => new Set(told().map(({ pid }) => pid)).size > 2);
     const pids = [...new Set(told().map(({ pid }) => pid))].filter((pid) => pid !== keeper.pid);
     await waitUntil('those before are gone', () => pids.every((pid) => !isAlive(pid)));
@@ -213,10 +227,8 @@ describe('a guard that does not work', () => {
     const flag = join(root, 'flag');
     keepScript(`if (!fs.existsSync(${JSON.stringify(flag)})) process.exit(1);`, {
       ...BUDGETS,
-      ackMs: 5000,
-      firstBackoffMs: 60_000,
-      longestBackoffMs: 60_000,
-      farewellMs: 10_000,
+      firstBackoffMs: 600_000,
+      longestBackoffMs: 600_000,
     });
     keeper.feed(SERVERS);
     await waitUntil('it is waited with', () => keeper.trouble !== null && keeper.pid === null);
@@ -229,11 +241,24 @@ describe('a guard that does not work', () => {
   });
 
   test('slow to answer, but within its time, is left alone', async () => {
-    keepScript("if (m.type !== 'hello') { setTimeout(() => say({ type: 'ack', seq: m.seq }), 150); return; }");
-    await waitUntil('it watches', () => keeper.watching);
-    const first = keeper.pid;
-    await new Promise((done) => setTimeout(done, 1500));
-    expect(keeper.pid).toBe(first);
+    // Each message is answered when the next one comes, so there always is one that waits for its answer.
+    const act = "if (m.type !== 'hello') { if (m.seq > 1) say({ type: 'ack', seq: m.seq - 1 }); return; }";
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    try {
+      keepScript(act, SHORT);
+      await turnsUntil(() => told().some(({ message }) => message.type === 'state'));
+      const first = keeper.pid;
+      // Three times as long as an answer may take.
+      for (let round = 1; round <= 9; round += 1) {
+        keeper.feed(round % 2 === 0 ? [] : SERVERS);
+        vi.advanceTimersByTime(100);
+        await turnsUntil(() => keeper.watching || keeper.pid !== first);
+        expect(keeper.pid).toBe(first);
+      }
+      expect(pauses).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('without a log it runs all the same', async () => {

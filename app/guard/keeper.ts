@@ -62,6 +62,8 @@ export interface KeeperParts {
   /** Runs right before each start; for closing what others left open in us. */
   readonly beforeSpawn?: () => void;
   readonly budgets?: Partial<Budgets>;
+  /** Sets the timer of the next attempt, `setTimeout` when left out; for tests, which see the pause. */
+  readonly later?: (start: () => void, pauseMs: number) => NodeJS.Timeout;
 }
 
 /** One guard process and what it has acknowledged. */
@@ -408,7 +410,7 @@ export class GuardKeeper implements GuardPort {
     }
     // A start that a person asked for may have failed beside the one that was due.
     if (this.#retry !== null) clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.#start(), wait);
+    this.#retry = (this.#parts.later ?? setTimeout)(() => this.#start(), wait);
     this.#retry.unref();
     this.#tell();
   }

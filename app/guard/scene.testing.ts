@@ -145,7 +145,7 @@ export class Scene {
   /** A connection to whoever serves commands; null when nobody does. */
   async client(): Promise<ControlClient | null> {
     try {
-      return await connectControl(this.paths.controlSocket, 5000, { version: '0.0.0-test' });
+      return await connectControl(this.paths.controlSocket, 60_000, { version: '0.0.0-test' });
     } catch (error) {
       if (error instanceof ControlAbsent || error instanceof ControlLost) return null;
       throw error;
@@ -162,6 +162,11 @@ export class Scene {
     } finally {
       client.close();
     }
+  }
+
+  /** Lets whoever is in charge take that many looks, each judged and acted on. */
+  async looks(count: number): Promise<void> {
+    for (let taken = 0; taken < count; taken += 1) await this.roll();
   }
 
   /** A command, as a person types it. */
@@ -190,10 +195,12 @@ export class Scene {
   async server(...args: readonly string[]): Promise<number> {
     const client = await this.client();
     if (client !== null) {
-      const value = (flag: string): number | null =>
-        args.includes(flag) ? Number(args[args.indexOf(flag) + 1]) : null;
+      const word = (flag: string): string | undefined =>
+        args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined;
+      const value = (flag: string): number | null => (args.includes(flag) ? Number(word(flag)) : null);
+      const directory = word('--dir') ?? this.project;
       const wish = { port: value('--port'), forPid: value('--for'), keepRunning: args.includes('--keep-running') };
-      const result = await client.run({ command: 'start', kind: 'opencode', directory: this.project, ...wish }, 'cli');
+      const result = await client.run({ command: 'start', kind: 'opencode', directory, ...wish }, 'cli');
       client.close();
       if (!result.ok || result.server === null) throw new Error(`no server: ${JSON.stringify(result)}`);
       return this.started.note(result.server.pid);
@@ -260,7 +267,7 @@ export class Scene {
   }
 
   /** Waits, and says what the guard said when it is in vain. */
-  async until(what: string, test: () => boolean, timeoutMs = 30_000): Promise<void> {
+  async until(what: string, test: () => boolean, timeoutMs = 80_000): Promise<void> {
     try {
       await waitUntil(what, test, timeoutMs);
     } catch (error) {
@@ -273,7 +280,8 @@ export class Scene {
     // Apps first, then guards: a guard that is found later is noted by then.
     for (const { pid } of this.processes()) this.started.note(pid);
     await this.started.endAll();
-    for (let again = 0; again < 50 && this.processes().length + this.servers().length > 0; again += 1) {
+    const end = performance.now() + 60_000;
+    while (this.processes().length + this.servers().length > 0 && performance.now() < end) {
       for (const { pid } of this.processes()) this.started.note(pid);
       await this.started.endAll();
       await new Promise((done) => setTimeout(done, 20));

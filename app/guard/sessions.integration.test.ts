@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { launchUnder } from '../supervisor/fake-opencode.testing.ts';
 import { isAlive } from '../supervisor/processes.testing.ts';
-import { bundlePrograms, type Programs } from './bundles.testing.ts';
+import { bundlePrograms, type Programs, SOON_IDLE } from './bundles.testing.ts';
 import { Scene } from './scene.testing.ts';
 
 let folder: string;
@@ -14,10 +14,12 @@ let programs: Programs;
 let scene: Scene;
 /** Each run of the hook appends a line with what it was given. */
 let ran: string;
+/** While it is there, a hook goes on. */
+let held: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(fileURLToPath(new URL('../../node_modules', import.meta.url)), '.rollcall-guard-'));
-  programs = await bundlePrograms(folder);
+  programs = await bundlePrograms(folder, SOON_IDLE);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterEach(() => scene.dispose());
@@ -27,12 +29,14 @@ const SESSIONS = [
   { id: 'ses_two', title: 'Count the sheep' },
 ];
 
-/** @param pause seconds that the hook takes after it has written */
-function open(pause = 0, config: Readonly<Record<string, unknown>> = {}): Scene {
+/** @param holds a hook that has written goes on until `letHooksEnd` */
+function open(holds = false, config: Readonly<Record<string, unknown>> = {}): Scene {
   const out = mkdtempSync(join(folder, 'hook-'));
   ran = join(out, 'ran');
+  held = join(out, 'held');
+  if (holds) writeFileSync(held, '');
   const hook = join(out, 'hook');
-  writeFileSync(hook, `#!/bin/sh\n{ cat; echo; } >> '${ran}'\nsleep ${pause}\n`);
+  writeFileSync(hook, `#!/bin/sh\n{ cat; echo; } >> '${ran}'\nwhile [ -e '${held}' ]; do sleep 0.05; done\n`);
   chmodSync(hook, 0o755);
   scene = new Scene(programs, {
     fake: { sessions: SESSIONS },
@@ -40,6 +44,8 @@ function open(pause = 0, config: Readonly<Record<string, unknown>> = {}): Scene 
   });
   return scene;
 }
+
+const letHooksEnd = (): void => rmSync(held);
 
 interface Told {
   readonly session: string;
@@ -62,7 +68,7 @@ const reasons = (): string[] =>
 
 async function alive(count = 2): Promise<void> {
   let seen = '';
-  for (const until = performance.now() + 15_000; performance.now() < until; ) {
+  for (const until = performance.now() + 80_000; performance.now() < until; ) {
     const { sessions, servers, alerts } = await scene.roll();
     if (sessions.filter(({ state }) => state !== 'ended').length === count) return;
     seen = JSON.stringify({
@@ -70,13 +76,12 @@ async function alive(count = 2): Promise<void> {
       servers: servers.map(({ sessions: told, health }) => ({ told, health })),
       alerts,
     });
-    await new Promise((done) => setTimeout(done, 200));
   }
   throw new Error(`not ${count} sessions that live: ${seen}`);
 }
 
 async function everybodyIsGone(): Promise<void> {
-  await scene.until('no process of Rollcall is left', () => scene.processes().length === 0, 30_000);
+  await scene.until('no process of Rollcall is left', () => scene.processes().length === 0);
 }
 
 const both = (reason: string): string[] => [`ses_one ${reason}`, `ses_two ${reason}`];
@@ -97,7 +102,7 @@ test('the app is killed with sessions alive: the guard ends their server and run
 });
 
 test('a session ends just before the app is killed, in the middle of its hook: it runs once; the other one’s too', async () => {
-  open(2);
+  open(true);
   const app = await scene.app();
   await scene.server();
   await alive();
@@ -105,6 +110,8 @@ test('a session ends just before the app is killed, in the middle of its hook: i
   request({ port, method: 'DELETE', path: '/session/ses_one', agent: false }).end();
   await scene.until('its hook has begun', () => told().length === 1);
   await app.crash();
+  await scene.until('the guard is in charge', () => scene.log().includes('it is in charge'));
+  letHooksEnd();
   await everybodyIsGone();
   expect(reasons()).toEqual(['ses_one deleted', 'ses_two app-killed']);
 });
@@ -171,19 +178,21 @@ test('both are killed, and the server goes while nobody watches: the next app ru
 });
 
 test('an orderly quit stops the server; the guard sees hooks through that take longer, and no hook runs twice', async () => {
-  open(3);
+  open(true);
   const app = await scene.app();
   await scene.server();
   await alive();
   expect(await app.quit()).toBe(0);
+  const done = (): number => readFileSync(scene.paths.sessionsFile, 'utf8').match(/"line":"done"/gu)?.length ?? 0;
+  expect(done()).toBe(0);
+  letHooksEnd();
   await everybodyIsGone();
   expect(reasons()).toEqual(both('quit'));
-  const ledger = readFileSync(scene.paths.sessionsFile, 'utf8');
-  expect(ledger.match(/"line":"done"/gu)).toHaveLength(2);
+  expect(done()).toBe(2);
 });
 
 test('without any app, a command that stops a server runs what is due at the end of its sessions', async () => {
-  open(0, { quit: { stopLocalServers: false } });
+  open(false, { quit: { stopLocalServers: false } });
   const app = await scene.app();
   const pid = await scene.server();
   await alive();

@@ -43,7 +43,7 @@ test.skipIf(trouble !== null)(
     const scene = new Scene(programs, { config: { hosts: { box: { start: { opencode: { path } } } } } });
     try {
       const app = await scene.app({ ROLLCALL_SSH_CONFIG: sshConfig({ box: [box] }) });
-      const control = await connectControl(scene.paths.controlSocket, 5000, { version: '0.0.0-test' });
+      const control = await connectControl(scene.paths.controlSocket, 60_000, { version: '0.0.0-test' });
       expect(await control.run({ command: 'connect', host: 'box' }, 'cli')).toMatchObject({ ok: true });
       const started = await control.run(
         {
@@ -65,16 +65,16 @@ test.skipIf(trouble !== null)(
       // One that hangs does not hear of SIGTERM.
       process.kill(scene.started.note(master), 'SIGSTOP');
       await app.crash();
-      await scene.until('the guard has ended it', () => !isAlive(master), 15_000);
-      await until('the machine sees no connection', () => box.connections().length === 0, 10_000);
+      await scene.until('the guard has ended it', () => !isAlive(master), 60_000);
+      await until('the machine sees no connection', () => box.connections().length === 0, 60_000);
       const sent = scene.audit().filter(({ event, pid }) => event === 'signal-intent' && pid === master);
       expect(sent.map(({ by, signal }) => [by, signal])).toEqual([
         ['guard', 'SIGTERM'],
         ['guard', 'SIGKILL'],
       ]);
-      await scene.until('nobody is left here', () => scene.processes().length === 0, 30_000);
+      await scene.until('nobody is left here', () => scene.processes().length === 0);
       const next = await scene.app({ ROLLCALL_SSH_CONFIG: sshConfig({ box: [box] }) });
-      const again = await connectControl(scene.paths.controlSocket, 5000, { version: '0.0.0-test' });
+      const again = await connectControl(scene.paths.controlSocket, 60_000, { version: '0.0.0-test' });
       expect(await again.run({ command: 'connect', host: 'box' }, 'cli')).toMatchObject({ ok: true });
       expect(again.roll.servers.filter(({ host }) => host === 'box')).toMatchObject([
         { id: started.server.id, standing: 'supervised' },
@@ -85,7 +85,7 @@ test.skipIf(trouble !== null)(
       await scene.dispose();
     }
   },
-  120_000,
+  300_000,
 );
 
 test.skipIf(trouble !== null)(
@@ -102,15 +102,15 @@ test.skipIf(trouble !== null)(
     });
     try {
       const command = scene.command('start', 'opencode', '--host', 'box', '--dir', project);
-      await until('it is connected', () => box.connections().length === 1, 20_000);
+      await until('it is connected', () => box.connections().length === 1, 60_000);
       const [master = 0] = childrenOf(command).filter(isMaster);
       expect(isAlive(master)).toBe(true);
       process.kill(command, 'SIGKILL');
-      await until('its ssh is gone', () => !isAlive(master), 10_000);
-      await until('the machine sees no connection', () => box.connections().length === 0, 10_000);
+      await until('its ssh is gone', () => !isAlive(master), 60_000);
+      await until('the machine sees no connection', () => box.connections().length === 0, 60_000);
     } finally {
       await scene.dispose();
     }
   },
-  120_000,
+  300_000,
 );

@@ -58,7 +58,7 @@ export function endpointAt(address: string, port: number): Endpoint {
 }
 
 /** Waits until something holds; fails loudly after `ms` milliseconds. */
-export async function until(what: string, holds: () => boolean, ms = 20_000): Promise<void> {
+export async function until(what: string, holds: () => boolean, ms = 60_000): Promise<void> {
   const end = performance.now() + ms;
   while (!holds()) {
     if (performance.now() > end) throw new Error(`Not within ${ms} ms: ${what}`);

@@ -37,19 +37,19 @@ describe('the real opencode', () => {
     });
 
     const kind = kindOf('opencode', []);
-    expect(await kind?.health(endpoint, 20_000)).toEqual({
+    expect(await kind?.health(endpoint, 60_000)).toEqual({
       state: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/u),
     });
-    expect(await kindOf('codex', [])?.health(endpoint, 20_000)).toMatchObject({ state: 'unresponsive' });
-    expect(await kindOf('t3', [])?.health(endpoint, 20_000)).toMatchObject({ state: 'unresponsive' });
+    expect(await kindOf('codex', [])?.health(endpoint, 60_000)).toMatchObject({ state: 'unresponsive' });
+    expect(await kindOf('t3', [])?.health(endpoint, 60_000)).toMatchObject({ state: 'unresponsive' });
 
     const watch = kind?.watch?.(endpoint, () => undefined);
-    await until('the stream is open', () => watch?.reading().busy === false, 30_000);
+    await until('the stream is open', () => watch?.reading().busy === false);
     const opened = watch?.lastSign();
     expect(opened).toBeTypeOf('number');
     // Passive requests only: the watch has created nothing.
-    const sessions = await ask(endpoint, { method: 'GET', path: '/api/session', deadlineMs: 20_000 });
+    const sessions = await ask(endpoint, { method: 'GET', path: '/api/session', deadlineMs: 60_000 });
     expect(sessions).toMatchObject({ state: 'answered', status: 200 });
     watch?.close();
   }, 180_000);
@@ -57,12 +57,12 @@ describe('the real opencode', () => {
   test('A22 with a password it is locked for us, and open for who knows it', async () => {
     const { endpoint } = await start({ OPENCODE_SERVER_PASSWORD: 'pa:ss word' });
     const kind = kindOf('opencode', []);
-    expect(await kind?.health(endpoint, 20_000)).toEqual({ state: 'locked' });
+    expect(await kind?.health(endpoint, 60_000)).toEqual({ state: 'locked' });
     const watch = kind?.watch?.(endpoint, () => undefined);
-    await until('the stream is refused', () => JSON.stringify(watch?.reading()).includes('password'), 30_000);
+    await until('the stream is refused', () => JSON.stringify(watch?.reading()).includes('password'));
     watch?.close();
     const credentials = { username: 'opencode', password: 'pa:ss word' };
-    expect(await kind?.health({ ...endpoint, credentials }, 20_000)).toMatchObject({ state: 'ok' });
+    expect(await kind?.health({ ...endpoint, credentials }, 60_000)).toMatchObject({ state: 'ok' });
   }, 180_000);
 });
 

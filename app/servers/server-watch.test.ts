@@ -156,10 +156,9 @@ describe('sessions of a watched server', () => {
   });
 
   test('a session that an event names before the list knows it is looked up', async () => {
-    const w = await watched([]);
+    const w = await watched([], { timing: { relistMs: 1 } });
     await until('listed', () => isListed(w));
     w.server.sessions = [told('ses_1')];
-    await new Promise((resolve) => setTimeout(resolve, 2 * FAST.relistMs));
     w.server.say('session.status', busy());
     await until('named', () => w.state() === 'busy');
     await until('described', () => w.fact()?.title === 'title of ses_1');
@@ -196,7 +195,9 @@ describe('sessions of a watched server', () => {
     await until('hung up', () => w.server.connections() === 0);
     const { length } = w.server.requests;
     const changes = w.changes();
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    // Another one of the same interval goes on asking.
+    const other = await watched(['ses_1'], { timing: { pollMs: 20 } });
+    await until('another one has asked', () => other.server.asked('/api/session') >= 5);
     expect([w.server.requests.length, w.changes()]).toEqual([length, changes]);
   });
 });
@@ -297,7 +298,7 @@ describe('faults of a stream leave the reading right', () => {
     }
     w.server.say('session.status', busy('ses_7'));
     w.server.say('session.status', busy('ses_last'));
-    await until('all seen', () => w.state('ses_last') === 'busy', 20_000);
+    await until('all seen', () => w.state('ses_last') === 'busy');
     const { sessions } = w.watch.sessions();
     expect([...sessions.values()].filter(({ state }) => state === 'busy').map(({ id }) => id)).toEqual([
       'ses_7',
@@ -312,7 +313,7 @@ describe('faults of a stream leave the reading right', () => {
     await until('listed', () => isListed(w));
     for (let nth = 0; nth < 10_000; nth += 1) w.server.say('session.status', busy(`ses_${nth}`));
     w.server.say('permission.asked', { sessionID: 'ses_last', id: 'per_1', permission: 'bash' });
-    await until('all seen', () => w.state('ses_last')?.startsWith('waiting') === true, 20_000);
+    await until('all seen', () => w.state('ses_last')?.startsWith('waiting') === true);
     expect(w.watch.sessions().sessions.size).toBeLessThanOrEqual(2000);
     expect(w.watch.sessions().truncated).toBe(true);
   });

@@ -35,7 +35,7 @@ describe('interrupting a session', () => {
   test('goes to the instance that told of it, with the password of a server of ours', async () => {
     const server = await answering(200, 'true');
     const credentials = { username: 'opencode', password: 'x' };
-    expect(await acts?.abort({ ...server.endpoint, credentials }, FACT, 5000)).toBeNull();
+    expect(await acts?.abort({ ...server.endpoint, credentials }, FACT, 60_000)).toBeNull();
     expect(server.requests).toEqual([
       'POST /session/ses_1/abort?directory=%2Fhome%2Fp%20q Basic b3BlbmNvZGU6eA== close',
     ]);
@@ -48,7 +48,7 @@ describe('interrupting a session', () => {
     [{ state: 'error' }, /does nothing/u],
   ])('is refused unasked where it would load a folder or do nothing: %j', async (more, why) => {
     const server = await answering(200, 'true');
-    expect(await acts?.abort(server.endpoint, { ...FACT, ...more } as SessionFact, 5000)).toMatch(why);
+    expect(await acts?.abort(server.endpoint, { ...FACT, ...more } as SessionFact, 60_000)).toMatch(why);
     expect(server.requests).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe('interrupting a session', () => {
     [200, 'false', /did not say/u],
   ])('says why when the server does not: %d %s', async (status, body, why) => {
     const server = await answering(status, body);
-    expect(await acts?.abort(server.endpoint, FACT, 5000)).toMatch(why);
+    expect(await acts?.abort(server.endpoint, FACT, 60_000)).toMatch(why);
   });
 });
 

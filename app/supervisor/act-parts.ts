@@ -29,6 +29,8 @@ export interface ActParts {
   /** This process, for records and for `--for`. */
   readonly writer: () => Promise<ProcessRef>;
   readonly uid: number | null;
+  /** See `Spans`. */
+  readonly endingMs: number | null;
   readonly tasks: Tasks;
   /** The one state machine's view of every server of ours. */
   readonly lives: Lives;

@@ -174,7 +174,8 @@ export class Acts {
 
   async #reap({ targets, confirmed, force }: ReapCommand, by: Actor): Promise<CommandResult> {
     const sight = await this.#parts.freshSight();
-    const consent = { by, confirmed, force };
+    const { endingMs } = this.#parts;
+    const consent = { by, confirmed, force, ...(endingMs === null ? {} : { budgetMs: endingMs }) };
     if (targets === 'leaked') {
       const leaked = leakedTargets(sight);
       if (leaked.length === 0) return done('Nothing is leaked; nothing was signalled.');

@@ -4,13 +4,10 @@ import { sentenceAge } from '../roll/words.ts';
 import type { Busyness } from '../servers/kind.ts';
 import { nameOf } from './members.ts';
 import { LOW_CPU_PERCENT } from './memory.ts';
+import type { Spans } from './spans.ts';
 
-/** How long an event stream must have been silent before silence means idle. */
-export const SILENCE_MS = 5000;
 /** A model may think this long before its first word; an open request is a possible sign of work until then. */
 const MODEL_SILENCE_MS = 30_000;
-/** CPU must have been low for this long where nothing better can be known. */
-export const CPU_WINDOW_MS = 4000;
 
 export interface StreamFact {
   readonly reading: Busyness;
@@ -31,6 +28,7 @@ export interface BusyFacts {
   /** Why its stream is not followed although its kind has one and it is not locked; null otherwise. */
   readonly streamMissing: string | null;
   readonly lowCpuSince: number | null;
+  readonly spans: Pick<Spans, 'silenceMs' | 'cpuWindowMs'>;
   readonly now: number;
 }
 
@@ -50,10 +48,10 @@ export function judgeBusyness(facts: BusyFacts): Busyness {
 function judgeStream(facts: BusyFacts, { reading, lastSign }: StreamFact): Busyness {
   if (reading.busy !== false) return reading;
   const silent = lastSign === null ? 0 : facts.now - lastSign;
-  if (silent < SILENCE_MS) {
+  if (silent < facts.spans.silenceMs) {
     return {
       busy: 'unknown',
-      why: `its event stream has been followed for ${sentenceAge(silent)} of ${SILENCE_MS / 1000} s`,
+      why: `its event stream has been followed for ${sentenceAge(silent)} of ${facts.spans.silenceMs / 1000} s`,
     };
   }
   const request = facts.outgoing[0];
@@ -72,8 +70,11 @@ function judgeCpu(facts: BusyFacts): Busyness {
   if (percent !== null && percent >= LOW_CPU_PERCENT) {
     return { busy: 'unknown', why: `${because}it uses ${percent.toFixed(1)} % of a core` };
   }
-  if (facts.lowCpuSince === null || facts.now - facts.lowCpuSince < CPU_WINDOW_MS) {
-    return { busy: 'unknown', why: `${because}its CPU has not been watched for ${CPU_WINDOW_MS / 1000} s yet` };
+  if (facts.lowCpuSince === null || facts.now - facts.lowCpuSince < facts.spans.cpuWindowMs) {
+    return {
+      busy: 'unknown',
+      why: `${because}its CPU has not been watched for ${facts.spans.cpuWindowMs / 1000} s yet`,
+    };
   }
   const request = facts.outgoing[0];
   if (request !== undefined && facts.now - facts.lowCpuSince < MODEL_SILENCE_MS) return waiting(request);

@@ -103,7 +103,7 @@ test('B3 copies that nobody owns any more: one reap ends all but the newest', as
   const copies = sessions().flatMap(({ pids }) => pids);
   for (const pid of copies) started.note(pid);
   await started.kill(owner.pid);
-  await world.until('they are leaked', () => sessions()[0]?.standing === 'leaked', 25_000);
+  await world.until('they are leaked', () => sessions()[0]?.standing === 'leaked');
   const [row] = sessions();
   const newest = Math.max(...copies);
   const plan = await world.core.plan([row?.id ?? '']);

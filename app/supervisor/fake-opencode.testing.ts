@@ -3,7 +3,7 @@
  * endpoints, and can be told to misbehave. It is node under another name, given a script called `serve`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { copyFileSync, existsSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What the fake does, given to it as JSON in `FAKE`. */
@@ -124,6 +124,8 @@ export function installProgram(folder: string, name: string, subcommand: string,
     }
   }
   writeFileSync(join(folder, subcommand), script);
+  // Another user may have to read it, whatever the umask is.
+  chmodSync(join(folder, subcommand), 0o644);
   return program;
 }
 

@@ -33,6 +33,7 @@ import { reconcile } from './reconcile.ts';
 import { Rounds } from './rounds.ts';
 import type { SettingsSource } from './settings.ts';
 import { type HostPart, type LifeFacts, partOf } from './snapshot.ts';
+import { SPANS, type Spans } from './spans.ts';
 import { supervisedOf } from './supervised.ts';
 import { leakedTargets, planOf, targetById } from './targets.ts';
 import { Tasks } from './tasks.ts';
@@ -86,6 +87,8 @@ export interface SupervisorParts {
   readonly foreign: ((onChange: () => void) => ForeignSessions) | null;
   /** See `IdleWatch`. */
   readonly idleAnnouncedMs?: number;
+  /** `SPANS` when left out. */
+  readonly spans?: Spans;
   /** Between two looks, in seconds, while somebody watches. */
   readonly lookEverySeconds: () => number;
   /** False while there is no way to the host: no look is tried then. */
@@ -130,6 +133,7 @@ export class HostSupervisor {
     this.#news = new News(parts.audit, parts.self);
     const { host, store, memory, settings } = parts;
     const { uid } = host;
+    const spans = parts.spans ?? SPANS;
     this.#observatory = new Observatory({
       host,
       store,
@@ -138,6 +142,7 @@ export class HostSupervisor {
       kindOf: (name) => settings.kindOf(name),
       customKinds: () => settings.config.kinds,
       graceMs: () => settings.config.leak.graceSeconds * 1000,
+      spans,
       pending: this.#pending,
       writer: parts.writer,
       followAll: this.#follows || parts.hears,
@@ -172,6 +177,7 @@ export class HostSupervisor {
     });
     this.#acts = new Acts({
       ...parts,
+      endingMs: spans.endingMs,
       uid,
       tasks: this.#tasks,
       lives: this.#lives,

@@ -67,13 +67,10 @@ const records = () => readdirSync(world.paths.recordsDir);
 
 /** The server that runs in the folder now, once it is not `pid`. */
 async function successorOf(pid: number): Promise<number> {
-  await world.until(
-    'it was started again',
-    (roll) =>
-      roll.servers.some(
-        (server) => server.directory === folder && server.supervised?.state === 'ready' && server.pid !== pid,
-      ),
-    25_000,
+  await world.until('it was started again', (roll) =>
+    roll.servers.some(
+      (server) => server.directory === folder && server.supervised?.state === 'ready' && server.pid !== pid,
+    ),
   );
   return started.note(world.core.roll.servers.find((server) => server.directory === folder)?.pid ?? 0);
 }
@@ -115,7 +112,7 @@ describe('a crash', () => {
     await open({ crashAfter: 300 }, { attempts: 2 });
     // Whether it still runs when the start is answered is a matter of luck.
     await start();
-    await world.until('it is given up', () => ended().some(({ state }) => state === 'failed'), 30_000);
+    await world.until('it is given up', () => ended().some(({ state }) => state === 'failed'));
     expect(events('planned')).toHaveLength(3);
     expect(ended()).toMatchObject([{ attempt: 2, attempts: 2, why: 'it exited with code 1', retryAt: null }]);
     // Its log outlives it, by the number that the roll shows.
@@ -125,7 +122,7 @@ describe('a crash', () => {
     expect(log.text).toMatch(/out of luck\n$/u);
     expect((await world.core.readLog('0b9f7c1e-5d0c-4c55-8a57-6f1e2d3c4b5a')).path).toBeNull();
     expect(world.core.roll.alerts).toMatchObject([{ level: 'fault', act: 'start-again' }]);
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+    await world.looks(5);
     expect(events('planned')).toHaveLength(3);
     expect(livingIn(folder)).toEqual([]);
   });
@@ -196,7 +193,7 @@ describe('an end that somebody meant', () => {
     if (fake.leaveAfter === undefined) process.kill(pid, 'SIGTERM');
     await world.until('it is told', () => ended().length === 1);
     expect(ended()[0]).toMatchObject({ state: 'lost', why, retryAt: null, attempt: 0 });
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await world.looks(3);
     expect(events('planned')).toHaveLength(1);
     const nonce = ended()[0]?.nonce ?? '';
     const again = await world.core.run({ command: 'start-again', nonce }, 'window');
@@ -288,8 +285,9 @@ describe('a restart', () => {
     await open({ crashAfter: 400 });
     await start();
     await world.until('it is to be started again', () => ended().some(({ retryAt }) => retryAt !== null));
+    const announced = Date.parse(ended().find(({ retryAt }) => retryAt !== null)?.retryAt ?? '');
     await world.core.close(true, 5000);
-    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await waitUntil('the time of its restart is over', () => Date.now() > announced + 1000);
     expect(livingIn(folder)).toEqual([]);
     expect(events('planned')).toHaveLength(1);
   });
@@ -316,10 +314,10 @@ test('a server that hangs is unresponsive, is not restarted, and is ready again 
   await open();
   const pid = await startedPid();
   process.kill(pid, 'SIGSTOP');
-  await world.until('it is seen', () => world.server(pid)?.supervised?.state === 'unresponsive', 40_000);
+  await world.until('it is seen', () => world.server(pid)?.supervised?.state === 'unresponsive');
   expect(events('planned')).toHaveLength(1);
   process.kill(pid, 'SIGCONT');
-  await world.until('it answers again', () => world.server(pid)?.supervised?.state === 'ready', 40_000);
+  await world.until('it answers again', () => world.server(pid)?.supervised?.state === 'ready');
   expect(world.server(pid)?.standing).toBe('supervised');
 });
 
@@ -333,10 +331,10 @@ test('a replaced program and a changed start command are said, and nothing is re
     JSON.stringify({ ...config, start: { opencode: { ...config.start.opencode, args: ['--print-logs'] } } }),
   );
   const said = () => world.server(pid)?.supervised?.outdated ?? '';
-  await world.until('the changed command is said', () => /start command .* changed/u.test(said()), 20_000);
+  await world.until('the changed command is said', () => /start command .* changed/u.test(said()));
   unlinkSync(join(folder, 'opencode'));
   copyFileSync(process.execPath, join(folder, 'opencode'));
-  await world.until('the new program is said', () => /was replaced/u.test(said()), 20_000);
+  await world.until('the new program is said', () => /was replaced/u.test(said()));
   expect(events('planned')).toHaveLength(1);
   const restarted = await world.core.run(
     { command: 'restart', server: world.server(pid)?.id ?? '', force: false },

@@ -31,6 +31,7 @@ import { openHosts } from './remote/open-hosts.ts';
 import { NO_REMOTE_HOSTS } from './remote/remote-hosts.ts';
 import { failedHooks, SessionKeeping } from './session-keeping.ts';
 import { openSettings } from './settings.ts';
+import type { Spans } from './spans.ts';
 
 /** How long hooks may take at the end of the app, and of a command, in milliseconds. */
 const QUIT_HOOKS_MS = 1500;
@@ -65,6 +66,10 @@ export interface OpenLocalCore {
   readonly looker?: Looker;
   /** From the announcement that a server is stopped for being idle to the stop, in milliseconds; a minute when left out. */
   readonly idleAnnouncedMs?: number;
+  /** Those of this machine's servers; `SPANS` when left out. */
+  readonly spans?: Spans;
+  /** Where tools of the person keep their files; the home of this process when left out. */
+  readonly home?: string;
   /** Environment that servers inherit; the process's own when left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -112,6 +117,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   });
   const host = await createLocalHost({ looker: options.looker ?? bundledLooker(), stateDir: paths.stateDir });
   const env = options.env ?? process.env;
+  const home = options.home ?? homedir();
   const audit = new AuditFile(paths.auditFile);
   const self = mode === 'guard' ? 'guard' : 'app';
   const guard = options.guard ?? null;
@@ -127,7 +133,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
         audit,
         by: mode === 'act' ? 'cli' : self,
         env,
-        home: homedir(),
+        home,
         configured: () => settings.config.hooks.sessionEnd,
         onChange: () => onHooks(),
       })
@@ -138,7 +144,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   const foreign = (onChange: () => void): ForeignSessions =>
     new ForeignSessions({
       env,
-      home: homedir(),
+      home,
       place: { observer: localObserver, hostname },
       inspect: (pid) => host.inspect(pid),
       onChange,
@@ -176,6 +182,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
           keeping: lives,
           foreign: mode === 'app' || mode === 'guard' || hears ? foreign : null,
           ...(options.idleAnnouncedMs === undefined ? {} : { idleAnnouncedMs: options.idleAnnouncedMs }),
+          ...(options.spans === undefined ? {} : { spans: options.spans }),
           lookEverySeconds: () => settings.config.look.intervalSeconds,
           reachable: () => true,
         },

@@ -16,6 +16,7 @@ import { type Probed, Probes } from './probes.ts';
 import { Proofs } from './proofs.ts';
 import { buildRoster, type JudgedServer } from './roster.ts';
 import { SessionTellings } from './session-tellings.ts';
+import type { Spans } from './spans.ts';
 import type { Judged } from './targets.ts';
 
 export interface ObservatoryOptions {
@@ -25,6 +26,7 @@ export interface ObservatoryOptions {
   readonly kindOf: (name: string) => Kind | null;
   readonly customKinds: () => readonly CustomKind[];
   readonly graceMs: () => number;
+  readonly spans: Spans;
   readonly uid: number | null;
   /** Nonces of starts under way in this process. */
   readonly pending: ReadonlySet<string>;
@@ -59,7 +61,7 @@ export class Observatory {
     this.#options = options;
     this.#proofs = new Proofs(options.host);
     this.#credentials = new ServerCredentials(options.host, options.onReading);
-    this.#probes = new Probes(options.onReading, options.onSessions);
+    this.#probes = new Probes(options.onReading, options.onSessions, options.spans.healthEveryMs);
   }
 
   /** A look with everything that is always wanted, and the given PIDs with their trees. */
@@ -113,6 +115,7 @@ export class Observatory {
       kindOf,
       uid,
       graceMs: this.#options.graceMs(),
+      spans: this.#options.spans,
       lookedAt,
       now,
     });

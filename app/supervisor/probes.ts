@@ -6,9 +6,9 @@ import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
 import type { Endpoint, Health, Kind, ServerWatch, SessionReading } from '../servers/kind.ts';
 import { NOT_LISTED } from '../servers/session-state.ts';
 import type { StreamFact } from './busyness.ts';
+import { SPANS } from './spans.ts';
 
-/** Between two questions to one server, in milliseconds; sooner while it has not answered well yet. */
-const HEALTH_EVERY_MS = 10_000;
+/** Between two questions to a server that has not answered well yet, in milliseconds. */
 const HEALTH_RETRY_MS = 2000;
 /** A healthy opencode answers within 30 ms (measured); this long means that it does not respond. */
 export const HEALTH_DEADLINE_MS = 2000;
@@ -43,14 +43,17 @@ export class Probes {
   readonly #probes = new Map<string, Probe>();
   readonly #onChange: () => void;
   readonly #onSessions: () => void;
+  readonly #everyMs: number;
 
   /**
    * @param onChange a health or a busy reading has changed
    * @param onSessions only what is known of sessions has
+   * @param everyMs between two questions to a server that answers well, in milliseconds
    */
-  constructor(onChange: () => void, onSessions: () => void) {
+  constructor(onChange: () => void, onSessions: () => void, everyMs = SPANS.healthEveryMs) {
     this.#onChange = onChange;
     this.#onSessions = onSessions;
+    this.#everyMs = everyMs;
   }
 
   /**
@@ -85,7 +88,8 @@ export class Probes {
       };
       this.#probes.set(key, probe);
     }
-    const every = probe.health.state === 'ok' || probe.health.state === 'locked' ? HEALTH_EVERY_MS : HEALTH_RETRY_MS;
+    const { state: was } = probe.health;
+    const every = was === 'ok' || was === 'locked' ? this.#everyMs : Math.min(HEALTH_RETRY_MS, this.#everyMs);
     const mayAsk = endpoint.credentials === null || now - lookedAt <= PROVED_MS;
     if (mayAsk && probe.asking === null && now - probe.askedAt >= every) {
       probe.askedAt = now;

@@ -54,7 +54,7 @@ export function livingOf(programs: readonly string[]): number[] {
   });
 }
 
-export async function waitUntil(what: string, test: () => boolean, timeoutMs = 30_000): Promise<void> {
+export async function waitUntil(what: string, test: () => boolean, timeoutMs = 60_000): Promise<void> {
   const until = performance.now() + timeoutMs;
   while (!test()) {
     if (performance.now() > until) throw new Error(`not within ${timeoutMs} ms: ${what}`);

@@ -54,7 +54,7 @@ test('E3 a quit in the middle of a restart: the new server is not started any mo
   const { id } = await startOne();
   const restarting = world.core.run({ command: 'restart', server: id, force: true }, 'window');
   await world.until('it is being stopped', (roll) => roll.tasks.some(({ act }) => act === 'restart'));
-  const report = await world.core.close(true, 10_000);
+  const report = await world.core.close(true, 60_000);
   expect(report.failed).toEqual([]);
   expect(await restarting).toMatchObject({ ok: false, failure: { code: 'quitting' } });
   expect(events('planned')).toHaveLength(1);
@@ -69,7 +69,7 @@ test('A7 a server that crashes as the quit begins takes its helper with it', asy
   const helpers = livingIn(folder).filter((each) => each !== pid);
   expect(helpers.length).toBeGreaterThanOrEqual(3);
   process.kill(pid, 'SIGKILL');
-  expect(await world.core.close(true, 10_000)).toMatchObject({ failed: [] });
+  expect(await world.core.close(true, 60_000)).toMatchObject({ failed: [] });
   expect(helpers.filter(isAlive)).toEqual([]);
 });
 
@@ -88,7 +88,7 @@ test('A7 a server that crashes between the last look of the quit and its ending 
     afterLook = () => undefined;
     process.kill(pid, 'SIGKILL');
   };
-  expect(await world.core.close(true, 10_000)).toMatchObject({ failed: [] });
+  expect(await world.core.close(true, 60_000)).toMatchObject({ failed: [] });
   expect(helpers.filter(isAlive)).toEqual([]);
 });
 
@@ -96,7 +96,7 @@ test('C23 a record that was deleted since the last look does not save its server
   await open();
   const { pid } = await startOne();
   for (const name of records()) unlinkSync(join(world.paths.recordsDir, name));
-  expect(await world.core.close(true, 10_000)).toEqual({ stopped: 1, leftRunning: 0, failed: [] });
+  expect(await world.core.close(true, 60_000)).toEqual({ stopped: 1, leftRunning: 0, failed: [] });
   expect(isAlive(pid)).toBe(false);
   expect(records()).toEqual([]);
 });
@@ -119,7 +119,7 @@ test('a start that could not be ended when it was given up is told by the quit, 
   // No signal without a line of intent before it, and this is no file to write one to.
   unlinkSync(world.paths.auditFile);
   mkdirSync(world.paths.auditFile);
-  const report = await world.core.close(true, 10_000);
+  const report = await world.core.close(true, 60_000);
   expect(report.stopped).toBe(0);
   expect(report.failed).toHaveLength(1);
   expect(report.failed[0]).toMatch(/was not stopped\. The audit .* cannot be written/u);
@@ -129,6 +129,6 @@ test('a start that could not be ended when it was given up is told by the quit, 
   // Whoever comes next ends it by its record.
   world = await world.restart();
   expect(world.server(pid)?.standing).toBe('supervised');
-  expect(await world.core.close(true, 10_000)).toMatchObject({ stopped: 1, failed: [] });
+  expect(await world.core.close(true, 60_000)).toMatchObject({ stopped: 1, failed: [] });
   expect(isAlive(pid)).toBe(false);
 });

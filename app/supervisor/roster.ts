@@ -19,6 +19,7 @@ import { processRows } from './process-rows.ts';
 import { busyFact, detachedFact, endpointOf, noteOwner, ownerFact } from './server-facts.ts';
 import { healthWords, ownerRow, sumOrNull } from './server-words.ts';
 import { serviceFact } from './service.ts';
+import type { Spans } from './spans.ts';
 import { judgeStanding } from './standing.ts';
 
 export interface RosterInput {
@@ -39,6 +40,7 @@ export interface RosterInput {
   /** Our own uid; null where there are none. */
   readonly uid: number | null;
   readonly graceMs: number;
+  readonly spans: Spans;
   /** When the look came, and when it is judged; later where only readings have changed. Monotonic milliseconds. */
   readonly lookedAt: number;
   readonly now: number;
@@ -107,7 +109,7 @@ function judgeServer(
   groups: readonly ServerGroup[],
   labels: ReadonlyMap<number, string>,
 ): JudgedServer {
-  const { look, memory, now, uid } = input;
+  const { look, memory, now, spans, uid } = input;
   const key = identityKey(leader.identity);
   const roots = group.pids.map((pid) => look.processes.get(pid)).filter((info) => info !== undefined);
   const kind = input.kindOf(group.recognition.kind);
@@ -133,7 +135,7 @@ function judgeServer(
     carriedFact(group.leader, groups) ?? clientFact({ clients, ports, transport, unix, gap: gapOf(look, group.pids) });
   const health = endpoint === null ? null : input.probes.health(leader.identity);
   memory.cpu(key, leader.cpuPercent, input.lookedAt);
-  const busy = busyFact({ look, kind, leader, roots, below, health, probes: input.probes, memory, now });
+  const busy = busyFact({ look, kind, leader, roots, below, health, probes: input.probes, memory, spans, now });
   if (client.state === 'some' || busy.busy === true) memory.sign(key, now);
   const memoryBytes = tree.reduce((sum, { info }) => sum + memoryOf(info), 0);
   memory.sample(key, memoryBytes, below.length, now);

@@ -10,6 +10,7 @@ import { isFinished } from './members.ts';
 import type { Memory } from './memory.ts';
 import type { OwnerSearch } from './owner.ts';
 import type { Probes } from './probes.ts';
+import type { Spans } from './spans.ts';
 import type { OwnerFact, StandingFacts } from './standing.ts';
 
 /**
@@ -82,6 +83,7 @@ export interface BusyInput {
   readonly health: Health | null;
   readonly probes: Probes;
   readonly memory: Memory;
+  readonly spans: Spans;
   /** Milliseconds on the monotonic clock. */
   readonly now: number;
 }
@@ -104,6 +106,7 @@ export function busyFact(input: BusyInput): Busyness {
         : null,
     streamWhy: locked ? 'it is locked behind a password' : null,
     lowCpuSince: input.memory.of(identityKey(leader.identity)).lowCpuSince,
+    spans: input.spans,
     now: input.now,
   });
 }

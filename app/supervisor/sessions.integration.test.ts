@@ -117,7 +117,7 @@ test('a server of ours that wants a password is asked with its own; one of someb
 test('an idle server is announced, kept awake by a person, announced again and stopped with everything of it', async () => {
   await open({ sessions: [], tool: false }, {}, { idleAnnouncedMs: 1500 });
   const pid = await start();
-  await world.until('it is idle', () => world.server(pid)?.busy === 'idle', 20_000);
+  await world.until('it is idle', () => world.server(pid)?.busy === 'idle');
   const row = world.server(pid);
   // A person cannot set less than a minute.
   const path = row?.supervised?.recordPath ?? '';
@@ -129,7 +129,7 @@ test('an idle server is announced, kept awake by a person, announced again and s
   expect(world.server(pid)?.supervised).toMatchObject({ idleMinutes: 0.02, idleStopAt: expect.any(String) });
   expect(await world.core.run({ command: 'keep-awake', server: row?.id ?? '' }, 'window')).toMatchObject({ ok: true });
   expect(world.server(pid)?.supervised?.idleStopAt).toBeNull();
-  await world.until('it is gone', () => !isAlive(pid) && world.server(pid) === undefined, 20_000);
+  await world.until('it is gone', () => !isAlive(pid) && world.server(pid) === undefined);
   expect(livingIn(folder)).toEqual([]);
   // Somebody might have started it again: that is watched for before it is said to be stopped.
   await waitUntil('it is said', () => events('stopped').length > 0);

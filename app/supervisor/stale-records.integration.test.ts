@@ -95,7 +95,7 @@ time.sleep(600)
   const next = await start();
   expect(next.pid).not.toBe(pid);
   world = await world.restart();
-  await world.core.close(true, 10_000);
+  await world.core.close(true, 60_000);
   expect(isAlive(next.pid)).toBe(false);
   expect(readFileSync(log, 'utf8')).toBe('ready\n');
   const signalled = readAudit(world.paths.auditFile)
@@ -165,7 +165,7 @@ test('C3 a record of an earlier boot whose PID is another program now: the app s
   expect(lines.map(({ text }) => text)).toEqual([
     expect.stringMatching(/booted since.*moved aside to .*Nothing was signalled\.$/u),
   ]);
-  await world.core.close(true, 10_000);
+  await world.core.close(true, 60_000);
   expect(readFileSync(log, 'utf8')).toBe('ready\n');
   expect(isAlive(stranger.pid)).toBe(true);
   world = await world.restart();

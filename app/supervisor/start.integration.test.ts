@@ -272,7 +272,7 @@ describe('a start', () => {
     const owner = started.spawn('sleep', ['300']);
     const { pid } = idAndPid(await start({ forPid: owner.pid }));
     await started.kill(owner.pid);
-    await waitUntil('the server has followed its owner', () => !isAlive(pid), 20_000);
+    await waitUntil('the server has followed its owner', () => !isAlive(pid));
     await waitUntil('its record is gone', () => records().length === 0);
   });
 

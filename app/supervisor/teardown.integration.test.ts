@@ -83,7 +83,7 @@ test('stopped, reaped and quit all at once: one ending, each process signalled a
   const all = [stop(id), stop(id), reap(), stop(id), reap()];
   // They are all under way before the quit begins.
   await world.until('the ending is under way', (roll) => roll.tasks.some(({ state }) => state === 'running'));
-  const report = await world.core.close(true, 15_000);
+  const report = await world.core.close(true, 60_000);
   expect(report.failed).toEqual([]);
   const answers = await Promise.all(all);
   for (const answer of answers) {
@@ -107,8 +107,8 @@ test('teardown of nothing is a quiet no-op: stopped twice, reaped twice, quit tw
   expect(
     await world.core.run({ command: 'reap', targets: 'leaked', confirmed: true, force: false }, 'cli'),
   ).toMatchObject({ ok: true, results: [] });
-  expect(await world.core.close(true, 5000)).toEqual({ stopped: 0, leftRunning: 0, failed: [] });
-  expect(await world.core.close(true, 5000)).toEqual({ stopped: 0, leftRunning: 0, failed: [] });
+  expect(await world.core.close(true, 60_000)).toEqual({ stopped: 0, leftRunning: 0, failed: [] });
+  expect(await world.core.close(true, 60_000)).toEqual({ stopped: 0, leftRunning: 0, failed: [] });
   expect(signals()).toHaveLength(before);
   expect(isAlive(pid)).toBe(false);
 });
@@ -123,7 +123,7 @@ test.each([
   const kept = await start('two');
   const family = await familyOf(pid, 2);
   process.kill(owner.pid, signal);
-  await waitUntil('the server has followed', () => family.filter(isAlive).length === 0, 20_000);
+  await waitUntil('the server has followed', () => family.filter(isAlive).length === 0);
   await waitUntil('its record is gone', () => records().length === 1);
   expect(isAlive(kept.pid)).toBe(true);
   expect(world.core.roll.ended).toEqual([]);
@@ -133,11 +133,11 @@ test('an owner that went away while nothing of Rollcall ran is noticed at the ne
   await open();
   const owner = started.spawn('sleep', ['300']);
   const { pid } = await start('one', { forPid: owner.pid, keepRunning: true });
-  await world.core.close(true, 5000);
+  await world.core.close(true, 60_000);
   expect(isAlive(pid)).toBe(true);
   await started.kill(owner.pid);
   world = await world.restart();
-  await waitUntil('the server has followed', () => !isAlive(pid), 20_000);
+  await waitUntil('the server has followed', () => !isAlive(pid));
   await waitUntil('its record is gone', () => records().length === 0);
 });
 
@@ -146,7 +146,7 @@ test('the app quits: what is not kept running ends, all at once; what is kept st
   const servers = [await start('one'), await start('two'), await start('three')];
   const kept = await start('kept', { keepRunning: true });
   const family = await familyOf(kept.pid, 2);
-  const report = await world.core.close(true, 15_000);
+  const report = await world.core.close(true, 60_000);
   expect(report).toEqual({ stopped: 3, leftRunning: 1, failed: [] });
   expect(servers.filter(({ pid }) => isAlive(pid))).toEqual([]);
   expect(livingIn(join(folder, 'one'))).toEqual([]);

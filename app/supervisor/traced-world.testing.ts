@@ -143,14 +143,14 @@ async function asker(supervisor: TestProcess): Promise<Asker> {
 }
 
 async function untilRoll(what: string, read: () => Promise<Roll>, test: (roll: Roll) => boolean): Promise<Roll> {
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 60_000;
   for (;;) {
     const roll = await read();
     if (test(roll)) return roll;
     if (performance.now() > end) {
       const seen = roll.servers.map(({ pid, standing, reasons }) => `${pid} ${standing}: ${reasons.join('; ')}`);
       const records = roll.records.map(({ pid, verdict, detail }) => `record ${pid} ${verdict}: ${detail}`);
-      throw new Error(`not within 20 s: ${what}\n${[...seen, ...records].join('\n')}`);
+      throw new Error(`not within 60 s: ${what}\n${[...seen, ...records].join('\n')}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

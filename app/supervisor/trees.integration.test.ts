@@ -76,7 +76,7 @@ describe('a server that an orphaned shell starts again and again', () => {
     expect(plan.rows[0]?.steps.map(({ pid }) => pid)).toEqual([shell, server.pid]);
     expect((await reap(server)).results).toMatchObject([{ outcome: 'gone' }]);
     expect(signalled()).toEqual([`SIGTERM ${shell}`, `SIGTERM ${server.pid}`]);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await world.looks(3);
     expect(running()).toEqual([]);
   });
 
@@ -85,7 +85,7 @@ describe('a server that an orphaned shell starts again and again', () => {
     const { shell, server } = await orphanShell(`trap "" TERM; cd ${folder}; ${loop}`);
     expect((await reap(server)).results).toMatchObject([{ outcome: 'gone' }]);
     expect(signalled().slice(0, 3)).toEqual([`SIGTERM ${shell}`, `SIGKILL ${shell}`, `SIGTERM ${server.pid}`]);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await world.looks(3);
     expect(running()).toEqual([]);
   });
 
@@ -155,14 +155,15 @@ test('B4 B14 one that burns a core, ignores SIGTERM and never collects its child
 test('a server that the kernel holds is said to have survived, is shown on, and is gone once the kernel lets go', async (context) => {
   const hung = await hungFolder();
   if (typeof hung === 'string') return context.skip(hung);
+  // Nothing ends it, so that it takes all the time that an ending has.
+  await world.dispose();
+  world = await openWorld({ spans: { endingMs: 3000 } });
   const pid = await orphan({ swallow: -1, reads: hung.file });
   await world.until('it hangs', () => world.server(pid)?.health === 'unresponsive');
   const id = world.server(pid)?.id ?? '';
-  const begun = performance.now();
   const { results } = await reapId(id);
   expect(results).toMatchObject([{ outcome: 'survived', freedBytes: 0 }]);
   expect(results[0]?.message).toContain(`opencode, PID ${pid}`);
-  expect(performance.now() - begun).toBeLessThan(25_000);
   expect(stateOf(pid)).toBe('D');
   await world.core.run({ command: 'look' }, 'window');
   expect(world.server(pid)?.id).toBe(id);
@@ -220,6 +221,6 @@ test('a server of ours whose start command is a loop ends with that loop, and st
   ]);
   expect(await world.core.run({ command: 'stop', server: id, force: true }, 'window')).toMatchObject({ ok: true });
   expect(signalled()).toEqual([`SIGTERM ${shell}`, `SIGTERM ${pid}`]);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await world.looks(3);
   expect(running()).toEqual([]);
 });

@@ -8,6 +8,7 @@ import type { Leftover, Roll, Server } from '../roll/schema.ts';
 import { recognise } from '../servers/recognise.ts';
 import type { LocalCore } from './core.ts';
 import { type Mode, openLocalCore } from './local-core.ts';
+import { SPANS, type Spans } from './spans.ts';
 
 export interface World {
   readonly root: string;
@@ -19,6 +20,8 @@ export interface World {
   leftover(pid: number): Leftover | undefined;
   /** Resolves with the first roll that passes; rejects with what was there when the time is up. */
   until(what: string, test: (roll: Roll) => boolean, timeoutMs?: number): Promise<Roll>;
+  /** Takes that many looks, each judged and acted on: what would have happened by then has. */
+  looks(count: number): Promise<void>;
   dispose(): Promise<void>;
 }
 
@@ -29,7 +32,14 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly looker?: Looker;
   readonly idleAnnouncedMs?: number;
+  readonly spans?: Partial<Spans>;
 }
+
+/** As the product's, only sooner: long enough for what a stream tells at once to have come before silence counts. */
+const SHORT: Spans = { ...SPANS, silenceMs: 1000, cpuWindowMs: 1000, healthEveryMs: 1000 };
+
+/** Nothing of whoever runs the tests is seen: neither their profile nor the sessions of their tools. */
+const nobodys = (root: string) => ({ HOME: root, CLAUDE_CONFIG_DIR: undefined, XDG_CACHE_HOME: undefined });
 
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const root = options.root ?? mkdtempSync(join(tmpdir(), 'rollcall-world-'));
@@ -52,7 +62,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     lock: null,
     mode,
     looker: options.looker ?? inlineLooker(recognise),
-    env: { ...process.env, ...options.env },
+    home: root,
+    env: { ...process.env, ...nobodys(root), ...options.env },
+    spans: { ...SHORT, ...options.spans },
     ...(options.idleAnnouncedMs === undefined ? {} : { idleAnnouncedMs: options.idleAnnouncedMs }),
   });
   return {
@@ -65,7 +77,10 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     },
     server: (pid) => core.roll.servers.find((server) => server.pids.includes(pid)),
     leftover: (pid) => core.roll.leftovers.find((leftover) => leftover.pid === pid),
-    until: (what, test, timeoutMs = 30_000) =>
+    looks: async (count) => {
+      for (let taken = 0; taken < count; taken += 1) await core.run({ command: 'look' }, 'app');
+    },
+    until: (what, test, timeoutMs = 60_000) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           stop();

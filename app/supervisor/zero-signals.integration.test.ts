@@ -5,7 +5,6 @@
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { recordOf, testHost } from '../hosts/local/testing/hosts.ts';
@@ -15,6 +14,7 @@ import { occupy, witnessAt } from '../hosts/local/testing/strangers.ts';
 import type { ProcessIdentity, ProcessRef } from '../identity/identity.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { Server } from '../roll/schema.ts';
+import { kindOf } from '../servers/kinds.ts';
 import { readAudit } from './audit.ts';
 import { idOf } from './ids.ts';
 import { openTraced, type TracedWorld } from './traced-world.testing.ts';
@@ -79,6 +79,11 @@ async function everyAct(world: TracedWorld, id: string): Promise<void> {
   }
 }
 
+/** How long the server has after a SIGTERM, as its kind says. */
+const TERM_WAIT_MS = Math.max(
+  ...(kindOf('opencode', [])?.ending ?? []).map((step) => (step.step === 'signal' ? step.waitMs : 0)),
+);
+
 describe.each([
   ['through pidfds', []],
   ['on a kernel without pidfds', ['pidfd_open:error=ENOSYS']],
@@ -106,7 +111,7 @@ describe.each([
     expect(isAlive(next.pid)).toBe(false);
     expect(before.trace.signals()).toEqual([]);
     expect(world.trace.signals()).toEqual([`SIGTERM ${next.pid}`]);
-    expect(witness.felt()).toEqual([]);
+    expect(await witness.felt()).toEqual([]);
   });
 
   test('C1 the same while Rollcall runs, ends what is left of its server and starts it again', async (context) => {
@@ -121,7 +126,7 @@ describe.each([
     await everyAct(world, id);
     await world.close(true);
     expect(world.trace.signals()).toEqual([`SIGTERM ${next}`]);
-    expect(witness.felt()).toEqual([]);
+    expect(await witness.felt()).toEqual([]);
   });
 
   test('C1 a recorded PID that came round to a server of the same kind with the same arguments is not the recorded one', async (context) => {
@@ -154,7 +159,8 @@ describe.each([
     process.kill(world.actor, 'SIGSTOP');
     await server.end();
     const witness = await witnessAt(server.pid);
-    await delay(3200);
+    const over = performance.now() + TERM_WAIT_MS;
+    await until('its wait after SIGTERM is over', () => performance.now() > over);
     process.kill(world.actor, 'SIGCONT');
     if (typeof witness === 'string') return context.skip(witness);
     expect(await reaping).toMatchObject({
@@ -162,7 +168,7 @@ describe.each([
     });
     await world.close(true);
     expect(world.trace.signals()).toEqual([`SIGTERM ${server.pid}`]);
-    expect(witness.felt()).toEqual([]);
+    expect(await witness.felt()).toEqual([]);
   });
 
   test('C17 C18 C27 records that name what may not be a target, or is not what they say, move nothing but themselves', async () => {
@@ -273,7 +279,7 @@ test('C1 a PID that comes round between the last check and the signal itself is 
   expect(world.trace.sent().filter(({ by, pid }) => by !== pid)).toMatchObject([
     { call: 'pidfd_send_signal', pid: server.pid, signal: 'SIGTERM', result: 'ESRCH' },
   ]);
-  expect(witness.felt()).toEqual([]);
+  expect(await witness.felt()).toEqual([]);
 });
 
 test('C5 A18 a server in the supervisor’s own process group is signalled by its own number, never by the group’s', async () => {

@@ -150,11 +150,10 @@ export async function whenServing(folders: Folders): Promise<void> {
     home: folders.root,
   });
   await eventually(async () => {
-    const client = await connectControl(controlSocket, 1_000, { version: 'test' });
-    client.close();
-  }, 30_000);
-  // The signal handlers follow in the same turn as the socket; one more round trip is enough.
-  await new Promise((done) => setTimeout(done, 200));
+    const client = await connectControl(controlSocket, 60_000, { version: 'test' });
+    // The signal handlers follow in the same turn as the socket; one more round trip is enough.
+    await client.explain('1').finally(() => client.close());
+  });
 }
 
 /** Launches as a shell does, without Playwright: for second launches and for what happens to a plain process. */

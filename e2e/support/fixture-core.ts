@@ -1,5 +1,5 @@
 /** A core that shows a given roll and remembers what it was asked; for tests of the desktop alone. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Command, CommandResult, Plan } from '../../app/roll/commands.ts';
 import { type Roll, rollSchema } from '../../app/roll/schema.ts';
 import type { Actor, LocalCore, QuitReport } from '../../app/supervisor/core.ts';
@@ -20,6 +20,7 @@ export interface Fixture {
 /** What a server that ended wrote. */
 const LOG = 'opencode server listening on http://127.0.0.1:4402\nerror: cannot open database: disk I/O error\n';
 
+/** It closes once the file is gone that `ROLLCALL_FIXTURE_CLOSE_WHILE` names. */
 export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly fixture: Fixture } {
   let roll = rollSchema.parse(JSON.parse(readFileSync(env['ROLLCALL_FIXTURE_ROLL'] ?? '', 'utf8')));
   const listeners = new Set<(roll: Roll) => void>();
@@ -83,7 +84,8 @@ export function openFixtureCore(env: NodeJS.ProcessEnv): LocalCore & { readonly 
     supervised: () => [],
     async close(): Promise<QuitReport> {
       fixture.closes += 1;
-      await new Promise((done) => setTimeout(done, Number(env['ROLLCALL_FIXTURE_CLOSE_MS'] ?? 0)));
+      const held = env['ROLLCALL_FIXTURE_CLOSE_WHILE'];
+      while (held !== undefined && existsSync(held)) await new Promise((done) => setTimeout(done, 20));
       const supervised = roll.servers.filter((server) => server.supervised !== null);
       return { stopped: supervised.length, leftRunning: 0, failed: [] };
     },

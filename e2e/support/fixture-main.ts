@@ -30,4 +30,5 @@ runApp({
     };
   },
   out: resolve(import.meta.dirname, '..'),
+  gatherMs: 1000,
 }).catch(crash);

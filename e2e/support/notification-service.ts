@@ -46,7 +46,7 @@ export async function startNotificationService(busAddress: string): Promise<Noti
   await bus.requestName(NAME, 0);
   return {
     shown,
-    find: (title, timeoutMs = 30_000) =>
+    find: (title, timeoutMs = 60_000) =>
       eventually(() => {
         const found = shown.find((one) => title.test(one.title));
         if (found === undefined)

@@ -9,7 +9,7 @@ export const MARK = 'ROLLCALL_E2E_MARK';
 export const newMark = (): string => randomBytes(8).toString('hex');
 
 /** Calls `check` until it neither throws nor returns undefined, for at most `timeoutMs`; then throws its last error. */
-export async function eventually<T>(check: () => T | Promise<T>, timeoutMs = 20_000, everyMs = 50): Promise<T> {
+export async function eventually<T>(check: () => T | Promise<T>, timeoutMs = 60_000, everyMs = 50): Promise<T> {
   const until = Date.now() + timeoutMs;
   for (;;) {
     try {

@@ -156,7 +156,12 @@ for (const [name, theme, size, file] of wanted) {
       await setRoll(app, scene.roll);
       await scene.act(page, app);
       await page.mouse.move(5, 5);
-      await page.waitForTimeout(400);
+      // What moves has come to rest, and is drawn. A spinner never rests.
+      await page.evaluate(async () => {
+        const ends = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
+        await Promise.allSettled(ends.map(({ finished }) => finished));
+        for (let frame = 0; frame < 2; frame += 1) await new Promise((done) => requestAnimationFrame(done));
+      });
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
       writeFileSync(join(folder, `${file}.png`), repacked(await page.screenshot()));
     } finally {

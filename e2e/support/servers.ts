@@ -62,13 +62,13 @@ export async function startByLauncher(as: LaunchAs): Promise<StartedServer> {
       }
       throw new Error(`no opencode listens yet: ${output()}`);
     },
-    45_000,
+    60_000,
     200,
   );
   await eventually(async () => {
     const answer = await fetch(`http://127.0.0.1:${found.port}/global/health`, { signal: AbortSignal.timeout(1000) });
     if (!answer.ok) throw new Error(`it answered with ${answer.status}`);
-  }, 30_000);
+  });
   return found;
 }
 

@@ -61,7 +61,7 @@ export function windowOf(app: ElectronApplication): Promise<Page> {
     if (page === undefined) throw new Error('no window has opened');
     await page.waitForLoadState();
     return page;
-  }, 20_000);
+  });
 }
 
 /** Gives the fixture core of a running app a new roll. */

@@ -90,7 +90,7 @@ export class TrayIcon {
 
   /**
    * Clicks the line with these labels from the top level down. Ids change with every rebuild, so the menu is read
-   * anew; waits a few seconds for the line to be there and enabled.
+   * anew; waits for the line to be there and enabled.
    */
   async choose(...labels: readonly (string | RegExp)[]): Promise<void> {
     const path = String(await this.#property('Menu'));
@@ -170,7 +170,7 @@ export async function startTrayHost(busAddress: string, withHost = true): Promis
     get registered() {
       return items.length;
     },
-    icon: (timeoutMs = 20_000) =>
+    icon: (timeoutMs = 60_000) =>
       eventually(() => {
         const item = items.at(-1);
         if (item === undefined) throw new Error('no tray icon has registered');

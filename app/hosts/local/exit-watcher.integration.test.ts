@@ -32,20 +32,14 @@ for child in children:
   const exits = new Map<number, () => void>();
   for (const pid of pids) host.watchExit(await recordOf(host, pid), () => exits.get(pid)?.());
 
-  // With a thread each the pool of four would be used up, and these reads would wait for an exit.
-  const reads = Promise.all(Array.from({ length: 8 }, () => readFile('/proc/self/stat')));
-  await expect(Promise.race([reads, new Promise((_, fail) => setTimeout(fail, 2000))])).resolves.toHaveLength(8);
+  // With a thread each the pool of four would be used up, and these reads would wait for an exit that does not come.
+  expect(await Promise.all(Array.from({ length: 8 }, () => readFile('/proc/self/stat')))).toHaveLength(8);
 
-  const delays: number[] = [];
   for (const pid of pids) {
     const told = new Promise<void>((resolve) => exits.set(pid, resolve));
-    const before = performance.now();
     brood.tell(String(pid));
     await told;
-    delays.push(performance.now() - before);
   }
-  expect(delays).toHaveLength(50);
-  expect(Math.max(...delays)).toBeLessThan(5000);
 });
 
 test('watching and closing, over and over, leaves no descriptor behind', async () => {
@@ -82,6 +76,7 @@ test('waiting for an exit once the host is closed fails then, and at no later ti
   try {
     const before = readdirSync('/proc/self/fd').length;
     await expect(held.exited(10)).rejects.toThrow('closed');
+    // Timers of one thread end in the order of their times, so the one of that wait would have ended.
     await new Promise((resolve) => setTimeout(resolve, 40));
     expect(readdirSync('/proc/self/fd')).toHaveLength(before);
   } finally {
@@ -178,7 +173,7 @@ test.each([
       const cancel = host.watchExit(spawned.ref, () => undefined);
       expect(await held.signal('SIGKILL')).toEqual({ sent: true });
       await spawned.exit;
-      expect(await held.exited(1000)).toBe(true);
+      expect(await held.exited(60_000)).toBe(true);
       held.release();
       cancel();
     };

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ProcessRef, Verdict } from '../../identity/identity.ts';
 import type { ExitStatus, HeldProcess, Host, Spawned } from '../host.ts';
 import { SteadyHost } from './steady-host.ts';
@@ -71,27 +70,25 @@ class FakeConnection {
   }
 }
 
-async function timed<T>(act: Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
-  const begun = performance.now();
-  return { value: await act, ms: performance.now() - begun };
-}
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 test('D2 a wait that a lost connection cuts off goes on over the next, for the rest of its time', async () => {
   const [first, second, third] = [new FakeConnection(), new FakeConnection(), new FakeConnection()];
   const steady = new SteadyHost(first.host);
   const held = await steady.hold(REF);
-  const waiting = timed(held.exited(400));
-  await delay(100);
+  const waiting = held.exited(400);
+  await vi.advanceTimersByTimeAsync(100);
   await steady.renew(second.host);
-  await delay(100);
+  await vi.advanceTimersByTimeAsync(100);
   await steady.renew(third.host);
-  const { value, ms } = await waiting;
-  expect(value).toBe(false);
-  expect(ms).toBeGreaterThan(390);
-  expect(ms).toBeLessThan(2000);
-  expect([first.waits, second.waits, third.waits].map((waits) => waits.length)).toEqual([1, 1, 1]);
-  expect(second.waits[0]).toBeLessThan(310);
-  expect(third.waits[0]).toBeLessThan(210);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await waiting).toBe(false);
+  expect([first.waits, second.waits, third.waits]).toEqual([[400], [300], [200]]);
 });
 
 test.each(['during', 'after'])('D2 an exit %s the loss is told to who waits', async (when) => {
@@ -114,7 +111,7 @@ test('a process that is held is verified, signalled and let go of over the conne
   expect(await held.verify()).toMatchObject({ verdict: 'gone' });
   await held.signal('SIGKILL');
   held.release();
-  await delay(0);
+  await vi.advanceTimersByTimeAsync(0);
   expect([first.signals, second.signals]).toEqual([['SIGTERM'], ['SIGKILL']]);
   expect([first.held, first.released, second.held, second.released]).toEqual([1, 1, 1, 1]);
 });
@@ -123,10 +120,10 @@ test('a host that is closed for good ends what waits', async () => {
   const first = new FakeConnection();
   const steady = new SteadyHost(first.host);
   const held = await steady.hold(REF);
-  const waiting = timed(held.exited(20_000));
-  await delay(10);
+  const waiting = held.exited(20_000);
+  await vi.advanceTimersByTimeAsync(10);
   await steady.close();
-  expect((await waiting).value).toBe(false);
+  expect(await waiting).toBe(false);
 });
 
 test('the exit of what was started is told over a later connection, once', async () => {

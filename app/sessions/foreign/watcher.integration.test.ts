@@ -83,11 +83,11 @@ sys.stdin.readline()`,
   const ticks = startTicks(pid);
   write(path, claudeFile({ ...PLAIN, pid, procStart: ticks }));
   // By event: the poll comes after ten seconds.
-  await until('busy', () => foreign.sessions[0]?.state === 'busy', 5000);
+  await until('busy', () => foreign.sessions[0]?.state === 'busy');
   expect(foreign.sessions[0]?.identity).toMatchObject({ pid, startTime: `linux:${ticks}` });
   // In place and of the same length, as `idle` is: only the content tells.
   writeFileSync(path, claudeFile({ ...PLAIN, pid, procStart: ticks, status: 'idle' }));
-  await until('idle', () => foreign.sessions[0]?.state === 'idle', 5000);
+  await until('idle', () => foreign.sessions[0]?.state === 'idle');
 
   spawner.tell('');
   await spawner.line();

@@ -22,6 +22,15 @@ function from(script: RegExp, run: FakeLink['run'], then: FakeLink['run']): Fake
   };
 }
 
+/** Changes the settings, and waits until a supervisor that goes on has looked again for that. */
+async function changeUnder(settings: FakeSettings, watched: Machine): Promise<void> {
+  const supervisor = await watched.ready();
+  const { takenAt } = supervisor.part;
+  settings.become({});
+  await until('the one that goes on has looked again', () => supervisor.part.takenAt !== takenAt);
+  await supervisor.refresh();
+}
+
 /** Of the first look, and of no script before it. */
 const LOOK = /^ *rc_section tables$/mu;
 
@@ -39,10 +48,10 @@ test('a contact whose first look fails has failed: nothing of it goes on, and th
   expect(machine.failure).toMatchObject({ step: 'probe', code: 'unexpected' });
   expect(machine.steps.list.find(({ state }) => state === 'failed')).toBeDefined();
 
+  const goesOn = machineOver(new FakeLink('other', account), settings);
   const before = box.ran;
-  settings.become({});
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  // A supervisor that had stayed would look again by now.
+  await changeUnder(settings, goesOn);
+  // A supervisor that had stayed would have looked again, too.
   expect(box.ran).toBe(before);
 
   box.run = account;
@@ -70,9 +79,9 @@ test('a machine that is let go of during its first look is not looked at any mor
   await machine.close();
   expect(await ready).toMatchObject({ code: 'disconnected' });
   expect(machine.supervisor).toBeNull();
+  const goesOn = machineOver(new FakeLink('other', account), settings);
   const before = box.ran;
-  settings.become({});
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await changeUnder(settings, goesOn);
   expect(box.ran).toBe(before);
 });
 

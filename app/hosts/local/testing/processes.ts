@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { onTestFinished } from 'vitest';
+import type { ProcessRef } from '../../../identity/identity.ts';
 import { parseStat } from '../procfs/stat.ts';
 
 /** Not the shim of a version manager: a shell in between would be the child. */
@@ -82,6 +83,14 @@ export function startTicks(pid: number): string | null {
   }
 }
 
+/** Waits until whatever starts now starts in a later tick of the kernel's clock than this process did. */
+export async function anotherTick({ identity }: ProcessRef): Promise<void> {
+  const ticks = Number(identity.startTime.split(':')[1]);
+  // In hundredths of a second, as the ticks are.
+  const now = () => Number(readFileSync('/proc/uptime', 'latin1').split(' ')[0]) * 100;
+  await until('the next tick has come', () => now() > ticks + 2);
+}
+
 /** Alive in the sense of the kernel's table: there and no zombie. */
 export function isAlive(pid: number): boolean {
   try {
@@ -93,7 +102,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until something holds; fails after `timeoutMs`. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+export async function until(what: string, holds: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`${what} did not come true within ${timeoutMs} ms`);

@@ -72,16 +72,18 @@ function spawnServer(parts: SshHostParts, nonce: string, on: Host = parts.host):
 
 /** The server, once a look shows it and a way leads to it. */
 async function reached(host: Host, pid: number): Promise<{ info: ProcessInfo; at: At; port: number }> {
-  for (let round = 0; round < 100; round += 1) {
+  let found: { info: ProcessInfo; at: At; port: number } | undefined;
+  await until('there is a way to the server', async () => {
     const look = await host.look({ ...NOTHING_ASKED, include: [pid] });
     const info = look.processes.get(pid);
     const listening = look.listening.find((each) => each.pid === pid);
     const at =
       info === undefined || listening === undefined ? null : host.at({ ...listening, identity: info.identity });
-    if (info !== undefined && listening !== undefined && at !== null) return { info, at, port: listening.port };
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('no way to the server came about');
+    if (info !== undefined && listening !== undefined && at !== null) found = { info, at, port: listening.port };
+    return found !== undefined;
+  });
+  if (found === undefined) throw new Error('no way to the server');
+  return found;
 }
 
 function ask(at: At): Promise<string> {
@@ -102,7 +104,7 @@ function ask(at: At): Promise<string> {
 async function ended(host: Host, { ref }: Pick<Spawned, 'ref'>): Promise<boolean> {
   const held = await host.hold(ref);
   await held.signal('SIGTERM');
-  return held.exited(5000);
+  return held.exited(60_000);
 }
 
 test.each([
@@ -131,9 +133,7 @@ test.each([
 
   const release = await host.startLock('nonce-1');
   const { nonce } = someRecord();
-  const began = performance.now();
   const spawned = await spawnServer(parts, nonce);
-  expect(performance.now() - began).toBeLessThan(15_000);
   await release();
   const path = await store.write(someRecord({ spawned: spawned.ref, server: null, state: 'spawned' }));
   expect(await store.list()).toMatchObject([{ path, problem: null }]);
@@ -209,12 +209,14 @@ test.each([
     const other = await testSshd({ ...image, hostname: otherName });
     const first = await hostOver(await linkTo(one));
     const server = await spawnServer(first, 'nonce');
+    const writtenAt = Date.now();
     const path = await first.store.write(
-      someRecord({ writtenAt: new Date().toISOString(), spawned: server.ref, server: null }),
+      someRecord({ writtenAt: new Date(writtenAt).toISOString(), spawned: server.ref, server: null }),
     );
     if (name !== otherName) {
       await other.down();
-      await new Promise((resolve) => setTimeout(resolve, 2000));
+      // A boot is told to the second.
+      await until('a boot would be later', () => Date.now() > writtenAt + 2000);
       await other.up();
     }
     const second = await hostOver(await linkTo(other));
@@ -319,18 +321,18 @@ test('D2 a connection that is lost during a stop neither shortens its waits nor 
   const steady = new SteadyHost(parts.host);
   const server = await spawnServer(parts, 'nonce', steady);
   const held = await steady.hold(server.ref);
-  const begun = performance.now();
-  const grace = held.exited(12_000);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  let over = false;
+  const grace = held.exited(600_000).finally(() => {
+    over = true;
+  });
+  expect(await held.verify()).toEqual({ verdict: 'same' });
   box.signalConnections('SIGKILL');
   await until('it is lost', () => link.state.status !== 'connected');
   await until('it is connected again', () => link.state.status === 'connected');
   await steady.renew((await hostOver(link)).host);
-  expect(performance.now() - begun).toBeLessThan(12_000);
-  expect(await grace).toBe(false);
-  expect(performance.now() - begun).toBeGreaterThan(11_990);
-  const last = held.exited(20_000);
+  expect(await held.exited(100)).toBe(false);
+  expect(over).toBe(false);
   expect(await held.signal('SIGTERM')).toEqual({ sent: true });
-  expect(await last).toBe(true);
+  expect(await grace).toBe(true);
   expect(await server.exit).toEqual({ code: null, signal: null });
 });

@@ -58,7 +58,7 @@ describe.each(SHELLS.filter(({ path }) => path === null))('$name', (shell) => {
     const grip = await host.hold(ref);
     expect(await grip.exited(100)).toBe(false);
     const exited = once(server.child, 'exit');
-    const waiting = grip.exited(15_000);
+    const waiting = grip.exited(60_000);
     expect(await grip.signal('SIGTERM')).toEqual({ sent: true });
     expect(await exited).toEqual([null, 'SIGTERM']);
     expect(await waiting).toBe(true);
@@ -80,7 +80,7 @@ describe.each(SHELLS.filter(({ path }) => path === null))('$name', (shell) => {
     onTestFinished(async () => {
       const held = await host.hold(ref);
       await held.signal('SIGKILL');
-      expect(await held.exited(5000)).toBe(true);
+      expect(await held.exited(60_000)).toBe(true);
     });
     expect(await host.verify(ref)).toEqual({ verdict: 'same' });
     expect(await host.inspect(ref.identity.pid)).toMatchObject({ pgrp: ref.identity.pid });

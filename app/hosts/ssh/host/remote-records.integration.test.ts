@@ -220,7 +220,8 @@ describe.each(SHELLS)('$name', (shell) => {
           const release = await takeStartLock(far(), lock, `nonce-${index}`);
           inside += 1;
           most = Math.max(most, inside);
-          await new Promise((resolve) => setTimeout(resolve, 50));
+          // By the time that another start is turned away, the others would have come in, too.
+          await expect(takeStartLock(far(), lock, 'one more', { longestMs: 300 })).rejects.toThrow(StartHeld);
           inside -= 1;
           await release();
         }),
@@ -285,7 +286,7 @@ describe.each(SHELLS)('$name', (shell) => {
       lost = 'answer';
       await expect(takeStartLock(shaky, lock, 'third')).rejects.toThrow('lost');
       expect(readFileSync(lock, 'utf8')).toMatch(/^third /u);
-      await (await takeStartLock(far(), lock, 'fourth', { longestMs: 300 }))();
+      await (await takeStartLock(far(), lock, 'fourth', { longestMs: 60_000 }))();
       expect(readdirSync(join(lock, '..'))).toEqual([]);
     });
 
@@ -303,10 +304,9 @@ describe.each(SHELLS)('$name', (shell) => {
         });
       };
       const waiting = takeStartLock(new RemoteShell('far', { exec }), lock, 'second', {}, abort.signal);
-      setTimeout(() => abort.abort(), 300);
-      const began = performance.now();
+      await until('its script waits there', () => running === 1);
+      abort.abort();
       await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
-      expect(performance.now() - began).toBeLessThan(15_000);
       await release();
       // Its script still waits there, and gives back what it gets.
       await until('nobody holds it', () => inner.counted === 2 && running === 0);
@@ -319,9 +319,7 @@ describe.each(SHELLS)('$name', (shell) => {
       if (shell.missing !== null) context.skip(shell.missing);
       const folder = temporaryFolder();
       writeFileSync(join(folder, 'file'), '');
-      const began = performance.now();
       const release = await takeStartLock(far(), join(folder, 'file', 'start.lock'), 'first');
-      expect(performance.now() - began).toBeLessThan(15_000);
       await release();
       rmSync(join(folder, 'file'));
       mkdirSync(join(folder, 'file', 'start.lock'), { recursive: true });

@@ -176,7 +176,7 @@ print(flush=True); time.sleep(600)
     expect(exec.counted).toBe(1);
     const held = await Promise.all(refs.map((ref) => host.hold(ref)));
     expect(await Promise.all(held.map((each) => each.exited(100)))).toEqual(refs.map(() => false));
-    const waiting = Promise.all(held.map((each) => each.exited(20_000)));
+    const waiting = Promise.all(held.map((each) => each.exited(60_000)));
     for (const each of held) expect(await each.signal('SIGTERM')).toEqual({ sent: true });
     exec.counted = 0;
     expect(await waiting).toEqual(refs.map(() => true));

@@ -2,12 +2,11 @@
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProcessRef, Verdict } from '../../../identity/identity.ts';
 import type { Host, Signal } from '../../host.ts';
 import { SERVER_ARGUMENT } from '../../local/testing/hosts.ts';
-import { isAlive, python, start, temporaryFolder, until } from '../../local/testing/processes.ts';
+import { anotherTick, isAlive, python, start, temporaryFolder, until } from '../../local/testing/processes.ts';
 import { WITNESS, witnessAt } from '../../local/testing/strangers.ts';
 import { openRemote, recorded, remoteHost, type TestRemote } from '../testing/remote.ts';
 import { LocalExec, SIGNAL_SHELLS, type TestShell } from '../testing/shells.ts';
@@ -47,6 +46,9 @@ async function witness(argument: string): Promise<{ pid: number; felt: () => str
   return { pid, felt: () => (isAlive(pid) ? readFileSync(log, 'utf8') : 'gone') };
 }
 
+/** Longer than a test may take, in milliseconds: whoever waits for it fails. */
+const FAR_OFF = 600_000;
+
 describe.each(SIGNAL_SHELLS)('$name', (shell) => {
   const exec = new LocalExec(shell);
   let host: TestRemote['host'];
@@ -62,9 +64,7 @@ describe.each(SIGNAL_SHELLS)('$name', (shell) => {
     if (shell.missing !== null) context.skip(shell.missing);
     const ref = await endedProcess(host);
     await refused(host, ref, { verdict: 'gone' });
-    const began = performance.now();
-    expect(await (await host.hold(ref)).exited(20_000)).toBe(true);
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(await (await host.hold(ref)).exited(FAR_OFF)).toBe(true);
   });
 
   test('a zombie has exited: no signal, no wait', async (context) => {
@@ -83,20 +83,17 @@ time.sleep(60)
     await until('the child has exited', () => !isAlive(pid));
     process.kill(pid, 0); // the trap: the number still takes signals
     await refused(host, ref, { verdict: 'zombie' });
-    const began = performance.now();
-    expect(await (await host.hold(ref)).exited(20_000)).toBe(true);
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(await (await host.hold(ref)).exited(FAR_OFF)).toBe(true);
   });
 
   test('a stranger on the recorded number is left alone', async (context) => {
     if (shell.missing !== null) context.skip(shell.missing);
     const ref = await endedProcess(host);
-    await delay(50);
+    await anotherTick(ref);
     const stranger = await witnessAt(ref.identity.pid);
     if (typeof stranger === 'string') return context.skip(stranger);
     await refused(host, ref, { verdict: 'reused', by: expect.objectContaining({ pid: stranger.pid }) }, EVERY_SIGNAL);
-    await delay(50);
-    expect(stranger.felt()).toEqual([]);
+    expect(await stranger.felt()).toEqual([]);
   });
 
   test('a thread of a stranger is no process', async (context) => {

@@ -48,7 +48,7 @@ export async function testTransport(
     states,
     async closeAndCheck() {
       await transport.close();
-      await until('no ssh is left', () => [...started].every(([pid, ticks]) => startTicks(pid) !== ticks), 3000);
+      await until('no ssh is left', () => [...started].every(([pid, ticks]) => startTicks(pid) !== ticks));
       expect(readdirSync(folder)).toEqual([]);
       expect(transport.processes).toEqual([]);
     },
