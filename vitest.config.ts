@@ -52,6 +52,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'long',
+          env: { ROLLCALL_WATCH_MINUTES: process.env['ROLLCALL_LONG_MINUTES'] ?? '2' },
           include: tests('.long.test'),
           fileParallelism: false,
           testTimeout: 30 * 60_000,

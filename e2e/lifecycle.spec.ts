@@ -260,15 +260,16 @@ test('E4 a state folder that somebody else is in charge of is refused in words, 
 });
 
 test('E13 a start that fails ends with exit code 1 and the reason', async ({ folders, mark, bus }) => {
+  const absent = join(folders.root, 'absent');
   const { child, output } = await spawnApp({
     folders,
     mark,
     bus,
     roll: roll(),
-    env: { ROLLCALL_FIXTURE_ROLL: '/nonexistent' },
+    env: { ROLLCALL_FIXTURE_ROLL: absent },
   });
   expect(await ended(child)).toEqual({ code: 1, signal: null });
-  expect(output()).toContain('/nonexistent');
+  expect(output()).toContain(absent);
   await eventually(() => expect(marked(mark)).toEqual([]));
 });
 
