@@ -96,7 +96,7 @@ beforeAll(async () => {
       import { tmpdir } from 'node:os';
       import { createLocalHost } from './local-host.ts';
       import { inlineLooker } from './looker.ts';
-      const host = await createLocalHost({ looker: inlineLooker(() => null), stateDir: tmpdir() });
+      const host = await createLocalHost({ looker: inlineLooker(() => ({ state: 'other' })), stateDir: tmpdir() });
       const [how, pid] = process.argv.slice(2);
       const info = await host.inspect(Number(pid));
       if (info === null) throw new Error('not there');
