@@ -1,5 +1,5 @@
-// What a run of the tests left behind: processes, mounts, network namespaces and listening sockets. It only looks and
-// tells; it ends nothing.
+// What a run of tests left behind: processes, mounts, network namespaces and listening sockets. It only looks and tells;
+// it ends nothing.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -119,15 +119,10 @@ export class LeakWatch {
   finish() {
     this.sample();
     clearInterval(this.#timer);
-    const marker = `${MARKER}=${this.#run}`;
-    const found = [];
-    for (const item of allProcesses()) {
-      if (item.pid === this.#own || this.#before.processes.has(keyOf(item))) continue;
-      const marked = (read(String(item.pid), 'environ') ?? '').split('\0').includes(marker);
-      if (!marked && !this.#seen.has(keyOf(item))) continue;
+    const found = this.#left().map((item) => {
       const dead = item.state === 'Z' ? ', a zombie' : '';
-      found.push(`PID ${item.pid} is still there (parent ${item.ppid}${dead}): ${commandOf(item.pid)}`);
-    }
+      return `PID ${item.pid} is still there (parent ${item.ppid}${dead}): ${commandOf(item.pid)}`;
+    });
     const added = (now, then, say) => {
       for (const item of now) if (!then.has(item)) found.push(say(item));
     };
@@ -136,6 +131,20 @@ export class LeakWatch {
     added(networkNamespaces(), this.#before.namespaces, (name) => `The network namespace ${name} is left`);
     added(listeningSockets(), this.#before.sockets, (at) => (mine(at) ? `A socket still listens at ${at}` : null));
     return found.filter((line) => line !== null);
+  }
+
+  /** PIDs of the run's processes that are still there. */
+  pids() {
+    return this.#left().map(({ pid }) => pid);
+  }
+
+  #left() {
+    const marker = `${MARKER}=${this.#run}`;
+    return allProcesses().filter((item) => {
+      if (item.pid === this.#own || this.#before.processes.has(keyOf(item))) return false;
+      const marked = (read(String(item.pid), 'environ') ?? '').split('\0').includes(marker);
+      return marked || this.#seen.has(keyOf(item));
+    });
   }
 }
 

@@ -1,5 +1,5 @@
-// One lane of `npm test`: takes jobs from the queue and runs each with its test runner, until none is left; then looks for
-// what the tests left behind. Started by test.mjs in a process table of its own, with the folder of the queue and the
+// One lane of `npm test`: takes jobs from the queue and runs each with its test runner, until none is left, and looks after
+// each for what its tests left behind. Started by test.mjs in a process table of its own, with the folder of the queue and the
 // number of the lane.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -91,6 +91,7 @@ function judged(counts, { code }, files) {
   return { ...counts, failed };
 }
 
+/** Waits for what is about to go. @returns {Promise<string[]>} a sentence for each thing that stays */
 async function leftBehind(watch) {
   const until = performance.now() + LEAVE_MS;
   let left = watch.finish();
@@ -99,6 +100,18 @@ async function leftBehind(watch) {
     left = watch.finish();
   }
   return left;
+}
+
+/** What a job leaves would be seen by the tests of the next one, and fail them. */
+function clear(watch) {
+  for (const pid of watch.pids()) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      // It may have gone since.
+      if (error.code !== 'ESRCH') throw error;
+    }
+  }
 }
 
 let running;
@@ -137,8 +150,7 @@ let env = {
   [MARKER]: run,
   [COUNTS_FILE]: counts,
 };
-const watch = new LeakWatch(run, temporary);
-watch.start();
+const whole = new LeakWatch(run, temporary);
 /** @type {Awaited<ReturnType<typeof startDisplay>> | null} */
 let display = null;
 try {
@@ -149,16 +161,22 @@ try {
       env = { ...env, ...display.env };
     }
     const begun = performance.now();
+    const watch = new LeakWatch(run, temporary);
+    watch.start();
     const ended = await runJob(job, temporary, { ...env, ROLLCALL_E2E_OUT: `lane-${lane}` });
     const took = (performance.now() - begun) / 1000;
-    const result = judged(readCounts(counts), ended, job.files.join(', ') || job.kind);
+    const name = job.files.join(', ') || `${job.kind} tests`;
+    const result = judged(readCounts(counts), ended, name);
     rmSync(counts, { force: true });
+    const left = await leftBehind(watch);
+    if (left.length > 0) result.failed.push(`${name}: ${left.length} left behind: ${left.join('; ')}`);
+    clear(watch);
     queue.finish(id, { ...result, took, output: result.failed.length > 0 ? ended.output : '' });
   }
 } finally {
   await display?.end();
 }
-const left = await leftBehind(watch);
+const left = await leftBehind(whole);
 rmSync(temporary, { recursive: true, force: true });
 writeCounts({
   ...noCounts(),

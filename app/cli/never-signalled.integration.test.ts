@@ -133,10 +133,18 @@ test('`rollcall reap --all` signals what is leaked, each by its own number, and 
   const trace = newTrace();
   const owned = start(fake, ['serve', '--port', '0'], { cwd: folder });
   // Its shell goes when it is up.
-  const script = `cd "$1"; setsid "$2" serve --port 0 >up 2>&1 & echo $!; until grep -q listening "$1/up"; do sleep 0.05; done`;
-  const { said } = await ran(['bash', '-c', script, 'sh', folder, fake]);
-  const leaked = Number(said.trim());
+  const up = join(folder, 'up');
+  const { said } = await ran([
+    'bash',
+    '-c',
+    'cd "$1"; setsid "$2" serve --port 0 >up 2>&1 & echo $!',
+    'sh',
+    folder,
+    fake,
+  ]);
+  const leaked = Number(said);
   endOrphanAfterTest(leaked);
+  await until('it serves', () => existsSync(up) && readFileSync(up, 'utf8').includes('listening'));
   const listed = await ran([process.execPath, program, 'list', '--json']);
   const { servers } = JSON.parse(listed.said) as { servers: { pid: number; standing: string }[] };
   const others = servers.filter(({ pid }) => pid !== leaked && pid !== owned.pid);

@@ -266,13 +266,14 @@ export class Scene {
     }
   }
 
-  /** Waits, and says what the guard said when it is in vain. */
+  /** Waits, and says what the guard and the audit said when it is in vain. */
   async until(what: string, test: () => boolean, timeoutMs = 80_000): Promise<void> {
     try {
       await waitUntil(what, test, timeoutMs);
     } catch (error) {
       const list = this.processes().map(({ pid, argv }) => `${pid} ${argv.join(' ')}`);
-      throw new Error(`${String(error)}\n${this.log()}\n${list.join('\n')}`, { cause: error });
+      const told = this.audit().map(({ at, event, text }) => `${at} ${event} ${text}`);
+      throw new Error([String(error), this.log(), ...list, ...told.slice(-40)].join('\n'), { cause: error });
     }
   }
 

@@ -155,8 +155,8 @@ describe('sessions of a watched server', () => {
     expect(w.server.requests.length).toBe(w.server.asked('/global/event'));
   });
 
-  test('a session that an event names before the list knows it is looked up', async () => {
-    const w = await watched([], { timing: { relistMs: 1 } });
+  test.each([1, 300])('a session that an event names within %i ms of a list is looked up', async (relistMs) => {
+    const w = await watched([], { timing: { relistMs } });
     await until('listed', () => isListed(w));
     // On a busy machine its opening may have been tried twice.
     const streams = w.server.asked('/global/event');

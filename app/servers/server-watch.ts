@@ -65,6 +65,8 @@ export function watchServer(
   let failures = 0;
   let listing = false;
   let listedAt = Number.NEGATIVE_INFINITY;
+  /** A list is set for a session that an event has named. */
+  let lookingUp = false;
   /** Folders whose instances run, with the time before which they need no question. */
   const folders = new Map<string, number>();
   let asking = false;
@@ -115,10 +117,12 @@ export function watchServer(
     }
     failures = 0;
     tell(state.complete(listed.state === 'all' ? listed.seen : null, began));
-    listIn(state.hasMissing() ? timing.relistMs : Math.max(timing.pollMs, (listedAt - began) / LIST_SHARE));
+    const isOpen = state.hasMissing() || state.hasStrangers();
+    listIn(isOpen ? timing.relistMs : Math.max(timing.pollMs, (listedAt - began) / LIST_SHARE));
   };
 
   const list = async (signal: AbortSignal): Promise<void> => {
+    lookingUp = false;
     if (listing || signal.aborted) return;
     listing = true;
     try {
@@ -154,6 +158,7 @@ export function watchServer(
       open = true;
       connection = new AbortController();
       failures = 0;
+      lookingUp = false;
       state.opened();
       void list(connection.signal);
     },
@@ -179,9 +184,10 @@ export function watchServer(
           void askNext(connection.signal);
         }
       }
-      if (state.hasStrangers() && now - listedAt > timing.relistMs) {
-        listedAt = now;
-        listIn(0);
+      // One that is named while a list is under way is seen to at its end.
+      if (state.hasStrangers() && !listing && !lookingUp) {
+        lookingUp = true;
+        listIn(Math.max(0, listedAt + timing.relistMs - now));
       }
     },
     broke(why) {

@@ -49,7 +49,7 @@ export interface SessionState {
   statuses(directory: string, statuses: ReadonlyMap<string, Status>, since: number, now: number): Worth;
   /** Lets signs of work fade that no status has confirmed. */
   fade(now: number): Worth;
-  /** An event named a session of which nothing else is known. */
+  /** An event named a session of which nothing else is known, and no list was begun since. */
   hasStrangers(): boolean;
   reading(): SessionReading;
 }
@@ -75,7 +75,8 @@ export function createSessionState(): SessionState {
   let everListed = false;
   let truncated = false;
   let dropped = false;
-  let strangers = false;
+  /** When an event last named a session that no list has told of. */
+  let strangerAt: number | null = null;
   let missing = false;
   let reading: SessionReading | null = null;
   /** The copy of `gone` that was handed out; null when that is no longer true. */
@@ -197,7 +198,7 @@ export function createSessionState(): SessionState {
       const works = news.type === 'status' ? news.status.type !== 'idle' : news.type === 'asked';
       if (isNew && !works && (news.type === 'info' ? news.info.archived : gone.has(id))) return 'nothing';
       const entry = entryOf(id);
-      if (isNew && news.type !== 'info') strangers = true;
+      if (isNew && news.type !== 'info') strangerAt = now;
       const moved = instance !== null && entry.instance !== instance;
       if (moved) entry.instance = instance;
       const isNews = apply(entry, news, now) || isNew || moved || !entry.heardNow;
@@ -235,14 +236,14 @@ export function createSessionState(): SessionState {
       if (more !== truncated) worth = 'news';
       truncated = more;
       dropped = false;
-      strangers = false;
+      if (strangerAt !== null && strangerAt < since) strangerAt = null;
       everListed = true;
       why = broken;
       if (worth === 'news') reading = null;
       return worth;
     },
     unlisted(cause) {
-      strangers = false;
+      strangerAt = null;
       if (everListed || broken !== null || why === cause) return 'nothing';
       why = cause;
       reading = null;
@@ -272,7 +273,7 @@ export function createSessionState(): SessionState {
       }
       return worth;
     },
-    hasStrangers: () => strangers,
+    hasStrangers: () => strangerAt !== null,
     hasMissing: () => missing,
     reading() {
       if (reading !== null) return reading;
