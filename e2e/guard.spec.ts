@@ -118,11 +118,11 @@ test('A11 Electron and its guard are killed in turn: the next app adopts, the ne
   first.child.kill('SIGKILL');
   await ended(first.child);
   const log = (): string => readFileSync(join(folders.state, 'logs/guard.log'), 'utf8');
-  await eventually(() => expect(log()).toContain('it is in charge'));
+  await eventually(() => expect(log()).toMatch(/ in-charge$/mu));
   // While it waits, it answers commands.
   expect(await rollcall(folders, mark, 'list')).toContain('Supervised');
   const app = await spawnApp({ folders, mark, bus });
-  await eventually(() => expect(log()).toContain('an app takes over'));
+  await eventually(() => expect(log()).toMatch(/ yields$/mu));
   await whenServing(folders);
   expect(lives(server)).toBe(true);
   expect(lives(second)).toBe(false);

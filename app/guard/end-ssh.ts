@@ -23,7 +23,10 @@ export async function endSsh(processes: readonly ProcessRef[], paths: Paths): Pr
       await host.close();
     }
   } catch (error) {
-    say(`the connections of the app could not be ended: ${error instanceof Error ? error.message : String(error)}`);
+    say(
+      'ssh',
+      `the connections of the app could not be ended: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
@@ -44,11 +47,11 @@ async function endOne(ref: ProcessRef, host: Host, audit: AuditFile): Promise<vo
       audit.note({ ...about, event: 'signal-outcome', text });
       if (await held.exited(waitMs)) return;
     }
-    say(`${who}, did not end`);
+    say('ssh', `${who}, did not end`);
   } catch (error) {
     // Nothing is signalled that cannot be announced (DESIGN rule 4.16).
     if (!(error instanceof AuditUnwritable)) throw error;
-    say(`${who}, was left: ${error.message}`);
+    say('ssh', `${who}, was left: ${error.message}`);
   } finally {
     held.release();
   }

@@ -38,7 +38,7 @@ export class Headless {
   readonly #tried = new Map<string, number>();
   readonly #unknownSince = new Map<string, number>();
   readonly #ending = new Set<string>();
-  readonly #unshown = new Unshown(say);
+  readonly #unshown = new Unshown((words) => say('waits', words));
   #control: ControlServer | null = null;
   #yielding: Promise<void> | null = null;
   #quietSince = performance.now();
@@ -62,6 +62,7 @@ export class Headless {
         if (this.#yielding !== null) {
           await this.#yielding;
           await this.#answered();
+          say('yields');
           return 'an app takes over';
         }
         if (signal.aborted) return await this.#leave();
@@ -87,11 +88,11 @@ export class Headless {
           throw new Error('The Rollcall app does not run; its guard looks after its servers. Start the app.');
         },
         onYield: () => this.#yield(),
-        onLost: (why) => say(`no command can reach it: ${why}`),
+        onLost: (why) => say('unreachable', why),
       });
     } catch (error) {
       if (!(error instanceof ControlUnavailable)) throw error;
-      say(`no command can reach it: ${error.message}`);
+      say('unreachable', error.message);
       return null;
     }
   }
@@ -173,9 +174,9 @@ export class Headless {
     this.#ending.add(nonce);
     const result = await this.#parts.core.run(command, 'guard');
     this.#ending.delete(nonce);
-    if (result.ok) say(`${label} was stopped (${basename(path)})`);
+    if (result.ok) say('stopped', `${label} (${basename(path)})`);
     else {
-      say(`${label} was not stopped: ${result.failure.message}`);
+      say('not-stopped', `${label}: ${result.failure.message}`);
       // One that has become busy is waited for as before.
       if (result.failure.code !== 'refused') this.#tried.set(nonce, performance.now());
     }

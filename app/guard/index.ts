@@ -29,7 +29,7 @@ process.on('uncaughtException', fail);
 process.on('unhandledRejection', fail);
 
 function fail(error: unknown): never {
-  say(`it failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  say('failed', error instanceof Error ? (error.stack ?? error.message) : String(error));
   process.exit(1);
 }
 
@@ -45,7 +45,7 @@ function watch(pipe: Socket): Promise<Watched | null> {
     if (pipe.destroyed || (message.type === 'refused' && pipe.writableLength > ENOUGH_WAITING)) return;
     pipe.write(line(message));
     if (message.type === 'hello' && watcher.kept !== null) latest = latestRun(watcher.kept.hello.paths);
-    if (message.type === 'refused') say(`a message was refused: ${message.why}`);
+    if (message.type === 'refused') say('refused', message.why);
     // Nothing is left to be done: gone as soon as the app knows that its farewell has arrived.
     if (message.type === 'ack' && watcher.kept?.farewell === 'nothing') pipe.end();
   });
@@ -66,7 +66,7 @@ async function loadCore(): Promise<typeof import('./take-over.ts')> {
       return (await import(attempt === 1 ? core : `${core}?${attempt}`)) as typeof import('./take-over.ts');
     } catch (error) {
       if (attempt === LOAD_ATTEMPTS || told.signal.aborted) throw error;
-      say(`the core could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
+      say('failed', `the core could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
     }
     await new Promise((done) => setTimeout(done, LOAD_AGAIN_MS));
   }
@@ -75,7 +75,7 @@ async function loadCore(): Promise<typeof import('./take-over.ts')> {
 const watched = await watch(new Socket({ fd: PIPE, readable: true, writable: true }));
 takingOver = true;
 if (watched === null) {
-  say('the app went away before it had said hello; there is nothing to do');
+  say('nothing-to-do', 'the app went away before it had said hello');
 } else if (watched.kept.farewell !== 'nothing') {
   const { kept } = watched;
   const { takeOver } = await loadCore();

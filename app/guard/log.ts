@@ -23,11 +23,40 @@ export function openGuardLog(path: string): number {
   return open();
 }
 
-/** Writes a line to the guard's standard error, which is its log. */
-export function say(text: string): void {
+/**
+ *   app-crashed       the app is gone without a farewell
+ *   farewell          the app has gone in order
+ *   take-over-failed  it could not take over, and tries again
+ *   in-charge         it has taken over
+ *   yields            it hands over to an app
+ *   finished          it was in charge and is not needed any more
+ *   nothing-to-do     somebody else does its work, or did it
+ *   stopped, not-stopped  what became of a server
+ *   waits             why a server is not ended yet
+ *   ssh, lock, unreachable, refused, failed  what went wrong with that
+ */
+export type GuardEvent =
+  | 'app-crashed'
+  | 'farewell'
+  | 'take-over-failed'
+  | 'in-charge'
+  | 'yields'
+  | 'finished'
+  | 'nothing-to-do'
+  | 'stopped'
+  | 'not-stopped'
+  | 'waits'
+  | 'ssh'
+  | 'lock'
+  | 'unreachable'
+  | 'refused'
+  | 'failed';
+
+/** Writes a line to the guard's standard error, which is its log: time, PID, what happened, and words about it. */
+export function say(event: GuardEvent, words = ''): void {
   try {
     if (fstatSync(2).size > LIMIT_BYTES) ftruncateSync(2, 0);
-    writeSync(2, `${new Date().toISOString()} ${process.pid} ${text}\n`);
+    writeSync(2, `${new Date().toISOString()} ${process.pid} ${event}${words === '' ? '' : `: ${words}`}\n`);
   } catch {
     // A full disk or a terminal that is gone: the guard's work does not hang on being able to tell of it.
   }

@@ -258,6 +258,11 @@ export class Scene {
     return readAudit(this.paths.auditFile);
   }
 
+  /** Events of the guards' log, in order. */
+  said(): string[] {
+    return [...this.log().matchAll(/^\S+Z \d+ ([a-z-]+)/gmu)].map(([, event = '']) => event);
+  }
+
   log(): string {
     try {
       return readFileSync(this.paths.guardLog, 'utf8');

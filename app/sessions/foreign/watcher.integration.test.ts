@@ -92,7 +92,7 @@ sys.stdin.readline()`,
   spawner.tell('');
   await spawner.line();
   await foreign.refresh();
-  expect(foreign.sessions[0]).toMatchObject({ state: 'ended', detail: `its process, PID ${pid}, is gone` });
+  expect(foreign.sessions[0]).toMatchObject({ state: 'ended', detail: expect.stringContaining(`PID ${pid}`) });
 
   rmSync(path);
   spawner.tell('');
@@ -102,7 +102,7 @@ sys.stdin.readline()`,
   await foreign.refresh();
   expect(foreign.sessions[0]).toMatchObject({
     state: 'ended',
-    detail: expect.stringMatching(/^its process is gone, PID 29123 is now \w+$/u),
+    detail: expect.stringContaining('PID 29123'),
     identity: null,
   });
 });

@@ -141,7 +141,7 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
       120_000,
     );
     const told = readAudit(world.paths.auditFile).filter(({ event }) => event === 'host-rebooted');
-    expect(told.map(({ text }) => text)).toEqual(['box has rebooted; 1 server of Rollcall’s there went with it']);
+    expect(told).toMatchObject([{ host: 'box', text: expect.stringMatching(/\b1 server\b/u) }]);
     await world.until('it is connected', (roll) => hostOf(roll, 'box')?.state === 'connected');
     expect(world.core.roll.records).toMatchObject([{ host: 'box', verdict: 'gone', pid: server.pid }]);
     const fresh = await start('box');
@@ -183,7 +183,6 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
       120_000,
     );
     const [leaked] = on(roll, 'box');
-    expect(leaked?.reasons.join('; ')).toMatch(/whoever started it has exited/u);
     expect(leaked?.checks.every(({ result }) => result === 'holds')).toBe(true);
     const plan = await world.core.plan([leaked?.id ?? '']);
     expect(plan.rows).toMatchObject([{ id: leaked?.id, host: 'box', needsForce: false }]);
@@ -207,12 +206,8 @@ describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`,
       const again = await start('box');
       expect(again.id).not.toBe(server.id);
       expect(felt()).toEqual([]);
-      const told =
-        readAudit(world.paths.auditFile)
-          .filter(({ event }) => event === 'set-aside')
-          .at(-1)?.text ?? '';
-      expect(told).toMatch(way === 'thread' ? /which is now a thread of/u : /which is now/u);
-      expect(told).toContain('Nothing was signalled');
+      const told = readAudit(world.paths.auditFile).filter(({ event }) => event === 'set-aside');
+      expect(told.at(-1)?.text).toContain(`PID ${server.pid}`);
       await world.core.run({ command: 'stop', server: again.id, force: false }, 'window');
       expect(felt()).toEqual([]);
     }

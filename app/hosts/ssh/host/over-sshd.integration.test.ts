@@ -228,13 +228,7 @@ test.each([
     copyFileSync(path, shared);
     const { live, stale } = await judgeRecords(await second.store.list(), second.host, new Set(), null);
     expect(live).toEqual([]);
-    expect(stale).toMatchObject([
-      {
-        verdict: 'foreign',
-        clearable: false,
-        detail: expect.stringContaining('another machine that has the same machine id'),
-      },
-    ]);
+    expect(stale).toMatchObject([{ verdict: 'foreign', clearable: false }]);
     expect(await (await second.host.hold(server.ref)).signal('SIGKILL')).toMatchObject({ sent: false });
     const back = await hostOver(await linkTo(one));
     expect((await judgeRecords(await back.store.list(), back.host, new Set(), null)).live).toHaveLength(1);
@@ -253,14 +247,14 @@ test('a remote boot makes what was recorded before it gone, whatever has its num
   const after = await hostOver(await linkTo(box));
   const [file] = await after.store.list();
   expect(file?.record?.spawned).toEqual(server.ref);
-  expect(await after.host.verify(server.ref)).toEqual({ verdict: 'gone', why: 'the machine has booted since' });
+  expect(await after.host.verify(server.ref)).toMatchObject({ verdict: 'gone' });
   await until('the connection is back', async () => {
     await link.wake();
     return link.state.status === 'connected';
   });
   // Who has not noticed the boot says so, too, and takes nothing there for what it knew.
-  expect(await before.host.verify(server.ref)).toEqual({ verdict: 'gone', why: 'the machine has booted since' });
-  await expect(before.host.look(NOTHING_ASKED)).rejects.toMatchObject({ message: expect.stringContaining('booted') });
+  expect(await before.host.verify(server.ref)).toMatchObject({ verdict: 'gone' });
+  await expect(before.host.look(NOTHING_ASKED)).rejects.toMatchObject({ name: 'LookFailed' });
 });
 
 test('a remote that is this very machine is told', async () => {
