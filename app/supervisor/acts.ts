@@ -40,6 +40,7 @@ type ReapCommand = Extract<Command, { command: 'reap' }>;
 export class Acts {
   readonly #parts: ActParts;
   readonly #ending = new Map<string, Promise<EndResult>>();
+  readonly #stoppingIdle = new Set<string>();
   readonly #ended = new Map<string, string>();
   readonly #ownerless = new Map<string, number>();
   readonly #starts: Starts;
@@ -257,7 +258,17 @@ export class Acts {
 
   /** Its idle time is up. A fresh look decides: whoever came meanwhile keeps it. */
   async stopIdle(id: string): Promise<void> {
-    if (this.#ending.has(id) || this.#leaving.signal.aborted) return;
+    if (this.#stoppingIdle.has(id) || this.#ending.has(id) || this.#leaving.signal.aborted) return;
+    // Every look finds it due until it is gone; one stop is enough.
+    this.#stoppingIdle.add(id);
+    try {
+      await this.#stopIfStillIdle(id);
+    } finally {
+      this.#stoppingIdle.delete(id);
+    }
+  }
+
+  async #stopIfStillIdle(id: string): Promise<void> {
     const sight = await this.#parts.freshSight();
     const server = sight.servers.find(({ row }) => row.id === id);
     const nonce = server?.record?.record.nonce;
