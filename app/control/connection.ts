@@ -1,6 +1,8 @@
 /** One connected `rollcall` command, as the app sees it. */
 import type { Socket } from 'node:net';
 import type { z } from 'zod';
+import type { Show } from '../roll/channels.ts';
+import type { Core } from '../supervisor/core.ts';
 import { FrameReader, MalformedFrame } from './frames.ts';
 import {
   ANSWER_LIMIT,
@@ -13,7 +15,21 @@ import {
   type ServerMessage,
 } from './protocol.ts';
 import type { RollFrames } from './roll-frames.ts';
-import type { ServeControl } from './server.ts';
+
+export interface ServeControl {
+  readonly core: Core;
+  readonly socketPath: string;
+  /** Program version, told in the hello. */
+  readonly version: string;
+  /** Bring the window up, at a place or where it was. */
+  readonly onShow: (place: Show | null) => void;
+  /** Let go of the writer's lock for an app; resolves when it is free. Absent where nobody yields: in the app. */
+  readonly onYield?: () => Promise<void>;
+  /** The socket was removed and cannot be made again. */
+  readonly onLost?: (why: string) => void;
+  /** How often to look whether the socket is still there, in milliseconds; for tests. */
+  readonly everyMs?: number;
+}
 
 /** A client that has not said hello by then is none. */
 const HELLO_MS = 5000;

@@ -2,30 +2,13 @@
 import { lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname } from 'node:path';
-import type { Show } from '../roll/channels.ts';
-import type { Core } from '../supervisor/core.ts';
-import { Connection } from './connection.ts';
+import { Connection, type ServeControl } from './connection.ts';
 import { RollFrames } from './roll-frames.ts';
 import { ControlUnavailable, checkSocketPlace } from './socket-path.ts';
 import { listenUnix } from './unix-listener.ts';
 
 /** More commands at once than any person gives; a broken script must not take every descriptor we have. */
 const MOST_CONNECTIONS = 64;
-
-export interface ServeControl {
-  readonly core: Core;
-  readonly socketPath: string;
-  /** Program version, told in the hello. */
-  readonly version: string;
-  /** Bring the window up, at a place or where it was. */
-  readonly onShow: (place: Show | null) => void;
-  /** Let go of the writer's lock for an app; resolves when it is free. Absent where nobody yields: in the app. */
-  readonly onYield?: () => Promise<void>;
-  /** The socket was removed and cannot be made again. */
-  readonly onLost?: (why: string) => void;
-  /** How often to look whether the socket is still there, in milliseconds; for tests. */
-  readonly everyMs?: number;
-}
 
 export interface ControlServer {
   /** Connected commands. */

@@ -5,7 +5,7 @@ import type { Kind } from '../servers/kind.ts';
 import { AuditUnwritable } from './audit.ts';
 import { type EndResult, endTree } from './ender.ts';
 import { remainsOf } from './remains.ts';
-import type { StartDependencies } from './starter.ts';
+import type { StartDependencies } from './start-order.ts';
 
 /** What a start that failed may take to be ended, in milliseconds. */
 const ABANDON_MS = 6000;

@@ -8,9 +8,9 @@ import { ActFailed } from './failure.ts';
 import type { GuardPort } from './guard-port.ts';
 import type { HostSessions } from './host-sessions.ts';
 import type { IdleWatch } from './idle.ts';
+import type { JudgedServer } from './judged-server.ts';
 import type { Lives } from './lives.ts';
 import type { Observatory, Sight } from './observatory.ts';
-import type { JudgedServer } from './roster.ts';
 import type { SettingsSource } from './settings.ts';
 import type { Tasks } from './tasks.ts';
 

@@ -10,6 +10,7 @@ import { type ActParts, serverById } from './act-parts.ts';
 import type { Actor, QuitReport } from './core.ts';
 import type { EndResult } from './ender.ts';
 import { ActFailed, done, failed } from './failure.ts';
+import type { JudgedServer } from './judged-server.ts';
 import { isOver } from './lifecycle.ts';
 import { rebuildLost } from './lost-records.ts';
 import { settleMissing } from './missing-records.ts';
@@ -18,7 +19,6 @@ import { type Consent, type ReapDependencies, reap, summary } from './reaper.ts'
 import { bindCutOffStarts } from './reconcile.ts';
 import { clearRecord, setIdle, setKeepRunning } from './record-acts.ts';
 import { Recovery } from './recovery.ts';
-import type { JudgedServer } from './roster.ts';
 import { abortSession, endSession } from './session-acts.ts';
 import { Starts } from './start-acts.ts';
 import { supervisedOf } from './supervised.ts';

@@ -4,7 +4,7 @@ import { fakeServer } from '../control/fake-core.testing.ts';
 import type { ProcessInfo } from '../hosts/host.ts';
 import { STANDINGS, type Standing } from '../roll/schema.ts';
 import { collapseCopies } from './copies.ts';
-import type { JudgedServer } from './roster.ts';
+import type { JudgedServer } from './judged-server.ts';
 import { leakedTargets, planOf, serverTarget } from './targets.ts';
 
 function info(pid: number): ProcessInfo {

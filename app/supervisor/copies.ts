@@ -6,8 +6,8 @@ import type { ProcessInfo } from '../hosts/host.ts';
 import { type Server, STANDINGS } from '../roll/schema.ts';
 import { plural } from '../roll/words.ts';
 import type { ServerGroup } from '../servers/group.ts';
+import type { JudgedServer } from './judged-server.ts';
 import { reapPermission, stopPermission } from './permissions.ts';
-import type { JudgedServer } from './roster.ts';
 import { sumOrNull } from './server-words.ts';
 import type { ClientFact } from './standing.ts';
 

@@ -83,3 +83,14 @@ export interface LocalCore extends Core {
    */
   close(stopServers: boolean, deadlineMs: number): Promise<QuitReport>;
 }
+
+/** How a supervisor is used. */
+export type Mode =
+  /** The app: looks all the time, watches owners, keeps a memory of them. */
+  | 'app'
+  /** The guard after the app has gone: looks and watches owners as the app does; ends and restarts nothing by itself. */
+  | 'guard'
+  /** One command that acts, under the writer's lock. */
+  | 'act'
+  /** One command that only shows. Changes nothing on disk. */
+  | 'read';

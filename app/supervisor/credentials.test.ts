@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { identityKey } from '../identity/identity.ts';
 import { someRef } from '../records/fixtures.testing.ts';
 import { ServerCredentials } from './credentials.ts';
-import type { JudgedServer } from './roster.ts';
+import type { JudgedServer } from './judged-server.ts';
 
 test('a password that could not be read is asked for again by a later look, one that is not there is not', async () => {
   const { identity, evidence } = someRef(4000);

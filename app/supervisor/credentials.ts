@@ -5,8 +5,8 @@
 import type { Host } from '../hosts/host.ts';
 import { identityKey } from '../identity/identity.ts';
 import type { Credentials } from '../servers/kind.ts';
+import type { JudgedServer } from './judged-server.ts';
 import { refOf } from './members.ts';
-import type { JudgedServer } from './roster.ts';
 
 export class ServerCredentials {
   readonly #host: Pick<Host, 'secrets'>;

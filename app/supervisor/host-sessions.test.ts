@@ -3,8 +3,8 @@ import type { Host, Look } from '../hosts/host.ts';
 import { someRef } from '../records/fixtures.testing.ts';
 import type { Life } from '../sessions/life.ts';
 import { HostSessions } from './host-sessions.ts';
+import type { JudgedServer } from './judged-server.ts';
 import type { Sight } from './observatory.ts';
-import type { JudgedServer } from './roster.ts';
 
 const { identity } = someRef(4000);
 const { hostId, bootId } = identity;

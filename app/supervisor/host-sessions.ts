@@ -14,10 +14,10 @@ import { ForeignTellings, type RowOf } from '../sessions/foreign/tellings.ts';
 import type { ForeignSessions } from '../sessions/foreign/watcher.ts';
 import type { Life } from '../sessions/life.ts';
 import type { Audit } from './audit.ts';
+import type { Mode } from './core.ts';
+import type { JudgedServer } from './judged-server.ts';
 import { exitWords, isCrash } from './lifecycle.ts';
-import type { Mode } from './local-core.ts';
 import type { Sight } from './observatory.ts';
-import type { JudgedServer } from './roster.ts';
 import { carrierLabel } from './session-tellings.ts';
 
 /** All that is kept of a carrier is its identity. */

@@ -2,7 +2,7 @@
 import type { ServerRecord } from '../records/schema.ts';
 import type { Server, Session } from '../roll/schema.ts';
 import type { IdleFacts, IdleWatch } from './idle.ts';
-import type { JudgedServer } from './roster.ts';
+import type { JudgedServer } from './judged-server.ts';
 
 export interface IdleParts {
   readonly watch: IdleWatch;

@@ -19,7 +19,7 @@ import { ForeignSessions } from '../sessions/foreign/watcher.ts';
 import { failuresIn } from '../sessions/hooks.ts';
 import { viewLedger } from '../sessions/ledger-view.ts';
 import { AuditFile } from './audit.ts';
-import type { LocalCore } from './core.ts';
+import type { LocalCore, Mode } from './core.ts';
 import { ActFailed } from './failure.ts';
 import { Fleet } from './fleet.ts';
 import type { GuardPort } from './guard-port.ts';
@@ -36,17 +36,6 @@ import type { Spans } from './spans.ts';
 /** How long hooks may take at the end of the app, and of a command, in milliseconds. */
 const QUIT_HOOKS_MS = 1500;
 const ACT_HOOKS_MS = 5000;
-
-/** How a supervisor is used. */
-export type Mode =
-  /** The app: looks all the time, watches owners, keeps a memory of them. */
-  | 'app'
-  /** The guard after the app has gone: looks and watches owners as the app does; ends and restarts nothing by itself. */
-  | 'guard'
-  /** One command that acts, under the writer's lock. */
-  | 'act'
-  /** One command that only shows. Changes nothing on disk. */
-  | 'read';
 
 export interface OpenLocalCore {
   readonly paths: Paths;

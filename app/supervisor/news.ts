@@ -4,9 +4,9 @@ import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
 import type { Server } from '../roll/schema.ts';
 import { rowName } from '../roll/words.ts';
 import type { Audit } from './audit.ts';
+import type { JudgedServer } from './judged-server.ts';
 import { exitWords } from './lifecycle.ts';
 import type { Lives } from './lives.ts';
-import type { JudgedServer } from './roster.ts';
 
 export class News {
   readonly #audit: Audit;

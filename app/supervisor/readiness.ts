@@ -7,7 +7,7 @@ import { oneLine, redactArgv } from '../servers/redact.ts';
 import { groupsOf } from './belongings.ts';
 import { ActFailed } from './failure.ts';
 import { isFinished, nameOf } from './members.ts';
-import type { StartDependencies, StartOrder } from './starter.ts';
+import type { StartDependencies, StartOrder } from './start-order.ts';
 import { startedNoEarlier } from './tree.ts';
 
 /** An opencode is ready after 1.3 to 2.4 s (measured); a cold disk, a first install or a busy machine take longer. */

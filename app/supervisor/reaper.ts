@@ -8,9 +8,9 @@ import { isStill } from './belongings.ts';
 import { type EndResult, type EndTarget, endTree } from './ender.ts';
 import { failureOf } from './failure.ts';
 import { causeOfAct, type HostSessions } from './host-sessions.ts';
+import type { JudgedServer } from './judged-server.ts';
 import type { Lives } from './lives.ts';
 import { isFinished, refOf } from './members.ts';
-import type { JudgedServer } from './roster.ts';
 import { consentMissing, permissionOf, type Target } from './targets.ts';
 import type { Tasks } from './tasks.ts';
 

@@ -10,6 +10,7 @@ import { belongingsOf, groupsOf, othersOf } from './belongings.ts';
 import { clientFact, clientsOf } from './clients.ts';
 import { carriedFact, collapseCopies } from './copies.ts';
 import { idOf } from './ids.ts';
+import type { JudgedServer } from './judged-server.ts';
 import { memoryOf } from './members.ts';
 import type { Memory } from './memory.ts';
 import { findOwner } from './owner.ts';
@@ -44,23 +45,6 @@ export interface RosterInput {
   /** When the look came, and when it is judged; later where only readings have changed. Monotonic milliseconds. */
   readonly lookedAt: number;
   readonly now: number;
-}
-
-/** A server with what acting on it needs; the row is what people see. */
-export interface JudgedServer {
-  readonly row: Server;
-  readonly key: string;
-  /** Wrappers first, then the leader, then its workers. */
-  readonly roots: readonly ProcessInfo[];
-  readonly leader: ProcessInfo;
-  readonly owner: ProcessInfo | null;
-  readonly kind: Kind | null;
-  readonly endpoint: Endpoint | null;
-  readonly record: LiveRecord | null;
-  /** Id of the session it carries in a process of its own; null for a server of any other kind. */
-  readonly session: string | null;
-  /** Copies of the session that reaping this row ends: all but the newest. Empty where the row is one server. */
-  readonly surplus: readonly JudgedServer[];
 }
 
 /** Servers that a record of ours verifies although nothing recognises them any more (a custom kind was removed). */

@@ -3,8 +3,8 @@ import { identityKey } from '../identity/identity.ts';
 import type { Server } from '../roll/schema.ts';
 import type { SessionFact, SessionReading } from '../servers/kind.ts';
 import type { Carrier, Telling } from '../sessions/carrier.ts';
+import type { JudgedServer } from './judged-server.ts';
 import type { Probes } from './probes.ts';
-import type { JudgedServer } from './roster.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 

@@ -9,7 +9,8 @@ import type { Kind } from '../servers/kind.ts';
 import { Lives } from './lives.ts';
 import { process } from './look.testing.ts';
 import { refOf } from './members.ts';
-import { type StartDependencies, startServer } from './starter.ts';
+import type { StartDependencies } from './start-order.ts';
+import { startServer } from './starter.ts';
 
 const KIND = {
   name: 'opencode',

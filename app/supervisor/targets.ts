@@ -2,8 +2,8 @@
 import type { Plan } from '../roll/commands.ts';
 import type { Permission, Server } from '../roll/schema.ts';
 import { leftoverName, plural, reapedBytes, rowName } from '../roll/words.ts';
+import type { JudgedServer } from './judged-server.ts';
 import type { JudgedLeftover } from './leftovers.ts';
-import type { JudgedServer } from './roster.ts';
 
 export type Target =
   | { readonly type: 'server'; readonly id: string; readonly label: string; readonly server: JudgedServer }

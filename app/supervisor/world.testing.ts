@@ -6,8 +6,8 @@ import { type Paths, resolvePaths } from '../config/paths.ts';
 import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
 import type { Leftover, Roll, Server } from '../roll/schema.ts';
 import { recognise } from '../servers/recognise.ts';
-import type { LocalCore } from './core.ts';
-import { type Mode, openLocalCore } from './local-core.ts';
+import type { LocalCore, Mode } from './core.ts';
+import { openLocalCore } from './local-core.ts';
 import { SPANS, type Spans } from './spans.ts';
 
 export interface World {

@@ -3,8 +3,8 @@ import { groupedFingerprint, keyTypeOf, sameFingerprint } from '../../app/roll/h
 import { Glyph } from '../components/Glyph.tsx';
 import { Button } from '../components/parts.tsx';
 import { DialogShell } from './DialogShell.tsx';
-import type { QuestionProps } from './Questions.tsx';
-import { TimeLeft } from './SecretQuestion.tsx';
+import type { QuestionProps } from './QuestionParts.tsx';
+import { TimeLeft } from './QuestionParts.tsx';
 
 /** What comparing came to, in words beside its shape. */
 function Compared({ same }: { readonly same: boolean | null }) {

@@ -2,15 +2,8 @@ import { useState } from 'react';
 import type { Question } from '../../app/roll/schema.ts';
 import { useActs } from '../state/context.tsx';
 import { ConfirmQuestion, HostKeyQuestion } from './HostKeyQuestion.tsx';
+import type { QuestionProps } from './QuestionParts.tsx';
 import { SecretQuestion } from './SecretQuestion.tsx';
-
-export interface QuestionProps {
-  readonly question: Question;
-  /** How many wait after this one. */
-  readonly after: number;
-  /** Hands the answer over, or takes the question back with null. */
-  readonly onAnswer: (answer: string | null) => void;
-}
 
 /** What ssh asks, one question after the other, over whatever else is open. It opens and goes by itself. */
 export function Questions({ questions }: { readonly questions: readonly Question[] }) {

@@ -1,22 +1,9 @@
 import { type FormEvent, useId, useRef, useState } from 'react';
-import { timeLeft } from '../../app/roll/host-words.ts';
 import type { Question } from '../../app/roll/schema.ts';
 import { pathTail } from '../../app/roll/words.ts';
-import { Button, useNow } from '../components/parts.tsx';
+import { Button } from '../components/parts.tsx';
 import { DialogShell } from './DialogShell.tsx';
-import type { QuestionProps } from './Questions.tsx';
-
-/** How long is left, and what else waits. Counted here, so that nothing is sent each second. */
-export function TimeLeft({ question, after }: Pick<QuestionProps, 'question' | 'after'>) {
-  const now = useNow(1000);
-  const more = after === 0 ? '' : `, ${after} more ${after === 1 ? 'follows' : 'follow'}`;
-  return (
-    <span className="note">
-      {timeLeft(question.until, now)}
-      {more}
-    </span>
-  );
-}
+import { type QuestionProps, TimeLeft } from './QuestionParts.tsx';
 
 interface Words {
   readonly title: string;

@@ -1,9 +1,11 @@
 /** Processes and sockets of a machine without /proc, from what its ps and lsof print. Pure. */
-import type { Observer } from '../../../identity/identity.ts';
+import type { Observation, Observer } from '../../../identity/identity.ts';
 import { evidenceOf, type ListedConnection } from '../../local/portable-look.ts';
 import { type ListedProcess, parseProgramFiles, parsePs } from '../../local/portable-processes.ts';
-import type { Seen } from './observing.ts';
 import type { Answer } from './shell.ts';
+
+/** What was found at a PID, with what a verdict does not need. */
+export type Seen = Observation & { readonly uid?: number; readonly nonce?: string };
 
 export interface Usage {
   readonly memRss: number;

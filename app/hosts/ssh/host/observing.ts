@@ -1,5 +1,5 @@
 /** Fresh verdicts on recorded processes of a remote machine. Those asked for in one turn share one round trip. */
-import type { Observation, Observer, ProcessName, ProcessRef, Verdict } from '../../../identity/identity.ts';
+import type { Observer, ProcessName, ProcessRef, Verdict } from '../../../identity/identity.ts';
 import { judge } from '../../../identity/judge.ts';
 import { refusePid } from '../../../identity/refuse.ts';
 import { TICKS_PER_SECOND } from '../../local/process-table.ts';
@@ -7,15 +7,12 @@ import { isFinished, type ProcStat, parseStat } from '../../local/procfs/stat.ts
 import observeScript from '../remote/observe.sh';
 import psScript from '../remote/ps.sh';
 import type { Contact } from './contact.ts';
-import { listedSeen } from './listing.ts';
+import { listedSeen, type Seen } from './listing.ts';
 import type { Answer, RemoteShell } from './shell.ts';
 
 const DEADLINE_MS = 15_000;
 /** PIDs in one script; more are observed one script after the other. */
 const BATCH = 200;
-
-/** What was found at a PID, with what a verdict does not need. */
-export type Seen = Observation & { readonly uid?: number; readonly nonce?: string };
 
 function nameFrom(pid: number, stat: ProcStat | null, uptime: number): ProcessName {
   if (stat === null) return { pid, name: `PID ${pid}`, startedAt: null };
