@@ -1,34 +1,17 @@
-// Imports run one way (docs/architecture.md). This check reads every import of every source and fails on one that
-// runs against it, and on files that import each other in a circle.
+// Fails on an import that import-rules.mjs does not allow, and on files that import each other in a circle. Types count.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseSync } from 'oxc-parser';
+import * as rules from './import-rules.mjs';
 
-const houses = ['app', 'main', 'renderer', 'e2e', 'bench', 'chaos'];
-/** Packages of the desktop, which the core must run without. */
-const desktopPackages = ['electron', 'react', 'react-dom', 'zustand', '@tanstack/react-virtual'];
 const nodeModules = new Set(builtinModules.filter((name) => !name.startsWith('_')));
 
-/**
- * Who may import whom. `from` is a folder; a file belongs to its longest match. `to` lists the folders of ours it may
- * reach besides itself, `typesOf` those of which it may take types only, `never` packages that stay out.
- */
-const rules = [
-  { from: 'app/identity', to: [], never: desktopPackages },
-  { from: 'app/roll', to: [], typesOf: ['app/identity'], never: desktopPackages, node: false },
-  { from: 'app', to: ['app'], never: desktopPackages },
-  { from: 'main', to: ['app'], never: ['react', 'react-dom', 'zustand', '@tanstack/react-virtual'] },
-  { from: 'renderer', to: ['app/roll'], never: ['electron', 'koffi', 'systeminformation'], node: false },
-  // The scenarios and benchmarks drive every part, but nothing depends on them.
-  { from: 'e2e', to: ['app', 'main', 'renderer'], never: [] },
-  { from: 'bench', to: ['app', 'e2e'], never: [] },
-  { from: 'chaos', to: ['app'], never: desktopPackages },
-];
-
 const inside = (file, folder) => file === folder || file.startsWith(`${folder}/`);
-const isTest = (file) => /\.test\.tsx?$/.test(file);
+/** Tests, their fixtures, and the houses that hold nothing else. */
+const isTest = (file) =>
+  /\.(test|testing)\.tsx?$|\/testing\//.test(file) || ['e2e', 'bench', 'chaos'].some((house) => inside(file, house));
 
 /** `@scope/name/deep` → `@scope/name`. */
 function packageOf(specifier) {
@@ -80,28 +63,44 @@ export function importsOf(file, text) {
   return found;
 }
 
-/** Why a source may not import this, or null when it may. */
-function objection(file, { specifier, typeOnly }, target) {
-  const rule = rules.filter(({ from }) => inside(file, from)).sort((a, b) => b.from.length - a.from.length)[0];
-  if (target === null) {
-    const name = packageOf(specifier.replace(/^node:/, ''));
-    const isNode = specifier.startsWith('node:') || nodeModules.has(name);
+const longest = (file, folders) =>
+  folders.filter((folder) => inside(file, folder)).sort((a, b) => b.length - a.length)[0] ?? null;
+
+/** Why a source may not import a package or a module of Node, or null when it may. */
+function packageObjection(file, specifier) {
+  const house = file.split('/')[0];
+  const name = packageOf(specifier.replace(/^node:/, ''));
+  if (specifier.startsWith('node:') || nodeModules.has(name)) {
+    const room = longest(file, rules.withoutNode);
     // A test runs in Node whatever it tests.
-    if (isNode) return rule.node === false && !isTest(file) ? `${rule.from} runs without Node` : null;
-    return rule.never.includes(name) ? `${rule.from} never imports ${name}` : null;
+    return room === null || isTest(file) ? null : `${room} runs without Node`;
   }
-  // The version is told there, once.
-  if (target === 'package.json' && rule.node !== false) return null;
-  // Tests share the stand-ins of the scenarios: buses, panels, fake processes.
-  if (isTest(file) && inside(target, 'e2e/support')) return null;
-  if (inside(target, rule.from) || rule.to.some((folder) => inside(target, folder))) return null;
-  if (rule.typesOf?.some((folder) => inside(target, folder))) {
-    return typeOnly ? null : `${rule.from} takes types only from ${target}`;
-  }
-  return `${rule.from} may not import ${target}`;
+  return rules.houses[house].never.includes(name) ? `${house} never imports ${name}` : null;
 }
 
-/** Circles among files, each once, by the imports that remain when types are erased. */
+/** Why a source may not import a file of ours, or null when it may. */
+function objection(file, typeOnly, target) {
+  const house = file.split('/')[0];
+  const plain = longest(file, rules.withoutNode);
+  // The version is told there, once.
+  if (target === 'package.json' && plain === null) return null;
+  if (isTest(file)) {
+    return rules.houses[house].tests.some((folder) => inside(target, folder))
+      ? null
+      : `${house} may not import ${target}`;
+  }
+  const room = longest(file, Object.keys(rules.rooms));
+  if (room === null) return `no room of import-rules.mjs holds this file, which imports ${target}`;
+  const other = longest(target, Object.keys(rules.rooms));
+  if (other === null || isTest(target)) return `${room} may not import ${target}`;
+  if (other !== room && !rules.rooms[room].includes(other)) return `${room} may not import ${target}`;
+  if (plain !== null && longest(target, rules.withoutNode) === null && !typeOnly) {
+    return `${plain} takes types only from ${target}`;
+  }
+  return null;
+}
+
+/** Circles among files, each once. */
 function circles(graph) {
   const found = [];
   const state = new Map();
@@ -124,26 +123,32 @@ function circles(graph) {
  * Checks every source under a checkout.
  *
  * @param {string} root
+ * @param {readonly string[]} exceptions `file → file`, each allowed and needed
  * @returns {{files: number, problems: string[]}} `problems` as `file:line: sentence`
  */
-export function checkImports(root) {
+export function checkImports(root, exceptions = rules.exceptions) {
   const problems = [];
   const graph = new Map();
-  const files = houses.flatMap((house) => sourcesUnder(root, house));
+  const unused = new Set(exceptions);
+  const files = Object.keys(rules.houses).flatMap((house) => sourcesUnder(root, house));
   for (const file of files) {
-    const runs = new Set();
-    for (const item of importsOf(file, readFileSync(path.join(root, file), 'utf8'))) {
-      const target = item.specifier.startsWith('.')
-        ? path.posix.normalize(path.posix.join(path.posix.dirname(file), item.specifier))
+    const targets = new Set();
+    for (const { specifier, typeOnly, line } of importsOf(file, readFileSync(path.join(root, file), 'utf8'))) {
+      const target = specifier.startsWith('.')
+        ? path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier))
         : null;
-      const why = objection(file, item, target);
-      if (why) problems.push(`${file}:${item.line}: ${why} (${item.specifier})`);
-      if (target !== null && !item.typeOnly) runs.add(target);
+      if (target !== null) targets.add(target);
+      const why = target === null ? packageObjection(file, specifier) : objection(file, typeOnly, target);
+      const excepted = why !== null && exceptions.includes(`${file} → ${target}`);
+      if (excepted) unused.delete(`${file} → ${target}`);
+      else if (why !== null) problems.push(`${file}:${line}: ${why} (${specifier})`);
     }
-    graph.set(file, runs);
+    graph.set(file, targets);
   }
   for (const circle of circles(graph))
     problems.push(`${circle[0]}:1: imports itself in a circle: ${circle.join(' → ')}`);
+  for (const entry of unused)
+    problems.push(`build/import-rules.mjs:1: this exception is not needed any more: ${entry}`);
   return { files: files.length, problems };
 }
 

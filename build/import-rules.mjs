@@ -1,0 +1,120 @@
+// Which rooms (folders) of the house may import which: the order of docs/architecture.md as a table. Read by check-imports.mjs.
+
+const desktopPackages = ['electron', 'react', 'react-dom', 'zustand', '@tanstack/react-virtual'];
+const windowPackages = ['react', 'react-dom', 'zustand', '@tanstack/react-virtual'];
+
+/**
+ * The rooms that each room may import, types included, besides itself. A file belongs to the room with the longest matching
+ * path, and a room that is not listed here is refused. Lower rooms first.
+ */
+export const rooms = {
+  'app/identity': [],
+  'app/roll': ['app/identity'],
+  'app/hosts': ['app/identity', 'app/servers'],
+  'app/servers': ['app/identity', 'app/roll', 'app/hosts'],
+  'app/config': ['app/roll', 'app/servers'],
+  'app/records': ['app/identity', 'app/roll', 'app/hosts', 'app/config'],
+  'app/hosts/local': ['app/identity', 'app/hosts', 'app/servers', 'app/hosts/local/procfs'],
+  'app/hosts/local/procfs': ['app/identity'],
+  'app/hosts/ssh': ['app/identity', 'app/hosts', 'app/servers', 'app/config'],
+  'app/hosts/ssh/askpass': ['app/config', 'app/hosts/local', 'app/hosts/local/procfs', 'app/hosts/ssh'],
+  'app/hosts/ssh/host': [
+    'app/identity',
+    'app/hosts',
+    'app/servers',
+    'app/config',
+    'app/records',
+    'app/hosts/local',
+    'app/hosts/local/procfs',
+    'app/hosts/ssh',
+    'app/hosts/ssh/remote',
+  ],
+  'app/hosts/ssh/remote': [],
+  'app/sessions': ['app/identity', 'app/roll', 'app/hosts', 'app/servers', 'app/config', 'app/records'],
+  'app/sessions/foreign': ['app/identity', 'app/roll', 'app/hosts', 'app/servers', 'app/sessions'],
+  'app/supervisor': [
+    'app/identity',
+    'app/roll',
+    'app/hosts',
+    'app/servers',
+    'app/config',
+    'app/records',
+    'app/sessions',
+    'app/sessions/foreign',
+    'app/supervisor/remote',
+  ],
+  'app/supervisor/remote': [
+    'app/identity',
+    'app/roll',
+    'app/hosts',
+    'app/hosts/ssh',
+    'app/hosts/ssh/askpass',
+    'app/hosts/ssh/host',
+    'app/servers',
+    'app/config',
+    'app/sessions',
+    'app/supervisor',
+  ],
+  'app/control': ['app/roll', 'app/supervisor'],
+  'app/guard': [
+    'app/identity',
+    'app/roll',
+    'app/hosts',
+    'app/hosts/local',
+    'app/servers',
+    'app/config',
+    'app/records',
+    'app/supervisor',
+    'app/control',
+  ],
+  'app/cli': ['app/roll', 'app/servers', 'app/config', 'app/sessions', 'app/supervisor', 'app/control', 'app/guard'],
+  main: ['app/roll', 'app/servers', 'app/config', 'app/supervisor', 'app/control', 'app/guard'],
+  'renderer/view': ['app/roll'],
+  'renderer/state': ['app/roll', 'renderer/view'],
+  'renderer/dialogs': ['app/roll', 'renderer/view', 'renderer/state', 'renderer/components'],
+  'renderer/components': ['app/roll', 'renderer/view', 'renderer/state', 'renderer/dialogs'],
+  renderer: ['app/roll', 'renderer/state', 'renderer/components'],
+  'renderer/preview': ['app/roll', 'renderer', 'renderer/state'],
+};
+
+/**
+ * Imports that run against the table today, as `file → file`. The list only gets shorter: the check fails on an entry that
+ * no source needs any more.
+ */
+export const exceptions = [
+  'app/config/schema.ts → app/hosts/ssh/alias.ts',
+  'app/hosts/local/procfs/read.ts → app/hosts/local/libc.ts',
+  'app/hosts/ssh/askpass/server.ts → app/control/frames.ts',
+  'app/hosts/ssh/askpass/server.ts → app/control/unix-listener.ts',
+  'app/sessions/foreign/claude.ts → app/hosts/local/observer.ts',
+  'app/sessions/hook-ends.ts → app/supervisor/audit.ts',
+  'app/sessions/hook-event.ts → app/supervisor/environment.ts',
+  'app/sessions/hook-runner.ts → app/hosts/local/libc.ts',
+  'app/sessions/hooks.ts → app/supervisor/audit.ts',
+  'app/supervisor/failure.ts → app/hosts/ssh/contract.ts',
+  'app/supervisor/fleet.ts → app/control/writer-lock.ts',
+  'app/supervisor/local-core.ts → app/control/writer-lock.ts',
+  'app/supervisor/local-core.ts → app/hosts/local/local-host.ts',
+  'app/supervisor/local-core.ts → app/hosts/local/look-client.ts',
+  'app/supervisor/local-core.ts → app/hosts/local/looker.ts',
+  'app/supervisor/remote/open-hosts.ts → app/hosts/local/libc.ts',
+  'app/supervisor/starter.ts → app/hosts/ssh/contract.ts',
+  'app/supervisor/starter.ts → app/hosts/ssh/host/spawning.ts',
+  'renderer/view/hostItems.ts → renderer/components/shapes.ts',
+  'renderer/view/sessionItems.ts → renderer/components/shapes.ts',
+  'renderer/view/timelineItems.ts → renderer/components/shapes.ts',
+];
+
+/** Rules that hold for whole houses. `tests` may reach `to`; `never` names packages that stay out. */
+export const houses = {
+  app: { tests: ['app', 'e2e/support'], never: desktopPackages },
+  main: { tests: ['main', 'app', 'e2e/support'], never: windowPackages },
+  renderer: { tests: ['renderer', 'app/roll', 'e2e/support'], never: ['electron', 'koffi', 'systeminformation'] },
+  // Scenarios, benchmarks and the chaos run drive every part, and nothing depends on them.
+  e2e: { tests: ['e2e', 'app', 'main', 'renderer'], never: [] },
+  bench: { tests: ['bench', 'app', 'e2e'], never: [] },
+  chaos: { tests: ['chaos', 'app'], never: desktopPackages },
+};
+
+/** Rooms that run in the window: no Node, and of a room that has Node only types. */
+export const withoutNode = ['app/roll', 'renderer'];
