@@ -1,6 +1,6 @@
 /** Reads the audit as it grows, whatever it is called at the moment, and keeps what it says. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import { type AuditLine, auditLineSchema } from '../app/supervisor/audit.ts';
+import { type AuditLine, auditLineSchema } from '../app/audit/audit.ts';
 
 export interface BadLine {
   readonly text: string;

@@ -1,6 +1,6 @@
 /** What must hold at every moment. What does not is kept as a violation, with all that is known of it. */
 import { join } from 'node:path';
-import type { AuditLine } from '../app/supervisor/audit.ts';
+import type { AuditLine } from '../app/audit/audit.ts';
 import { AuditWatch } from './audit-watch.ts';
 import type { Harm } from './harm.ts';
 import type { Being, Ledger, Role } from './ledger.ts';

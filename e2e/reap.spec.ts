@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from '@playwright/test';
-import { type AuditLine, readAudit } from '../app/supervisor/audit.ts';
+import { type AuditLine, readAudit } from '../app/audit/audit.ts';
 import type { Folders } from './support/app.ts';
 import { assemble, type Cast, orphan } from './support/cast.ts';
 import { type FakeModel, prompt, startFakeModel, writeOpencodeConfig } from './support/fake-model.ts';

@@ -1,9 +1,9 @@
 /** What each request of the window does. */
 import { existsSync } from 'node:fs';
-import { WriteFailed } from '../app/config/atomic-write.ts';
+import { NoAudit } from '../app/audit/audit.ts';
 import type { Paths } from '../app/config/paths.ts';
-import { NoAudit } from '../app/supervisor/audit.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
+import { WriteFailed } from '../app/util/atomic-write.ts';
 import type { Handlers } from './ipc.ts';
 import { logElsewhere } from './log-elsewhere.ts';
 import { copyServerUrl, copyText, openFile, openServerUrl } from './open.ts';

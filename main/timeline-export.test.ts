@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type AuditInput, NoAudit } from '../app/supervisor/audit.ts';
-import { idOf } from '../app/supervisor/ids.ts';
+import { type AuditInput, NoAudit } from '../app/audit/audit.ts';
+import { idOf } from '../app/identity/ids.ts';
 import { server } from '../e2e/support/fixture-roll.ts';
 import { exportName, exportTimeline } from './timeline-export.ts';
 

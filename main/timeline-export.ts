@@ -1,12 +1,12 @@
 /** The timeline as a file: everything of a choice that the audit still holds, as JSON, secrets redacted once more. */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { atomicWrite } from '../app/config/atomic-write.ts';
+import { type AuditLine, auditLineSchema, NoAudit } from '../app/audit/audit.ts';
+import { idOf } from '../app/identity/ids.ts';
 import type { AuditEntry } from '../app/roll/schema.ts';
 import { isChosen, type TimelineChoice } from '../app/roll/timeline-words.ts';
 import { redactText } from '../app/servers/redact.ts';
-import { type AuditLine, auditLineSchema, NoAudit } from '../app/supervisor/audit.ts';
-import { idOf } from '../app/supervisor/ids.ts';
+import { atomicWrite } from '../app/util/atomic-write.ts';
 
 /** An entry as it is exported: what the timeline shows, and who did it to what end. */
 export interface ExportedEntry extends AuditEntry {

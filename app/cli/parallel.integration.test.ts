@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../audit/audit.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { listRecords } from '../records/files.ts';
-import { readAudit } from '../supervisor/audit.ts';
 import { installFake, installProgram } from '../supervisor/fake-opencode.testing.ts';
 import { isAlive, livingOf, Started, waitUntil } from '../supervisor/processes.testing.ts';
 import { bundleCommand, CommandHome, type Ran, running } from './command.testing.ts';

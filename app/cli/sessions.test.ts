@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { AuditFile } from '../audit/audit.ts';
 import { fakeLeftover, fakeRoll, fakeServer } from '../control/fake-core.testing.ts';
 import { temporaryFolder } from '../hosts/local/testing/processes.ts';
+import { idOf } from '../identity/ids.ts';
 import { someRef } from '../records/fixtures.testing.ts';
 import type { Alert, Roll, Session } from '../roll/schema.ts';
 import { failuresIn } from '../sessions/hooks.ts';
 import { hookKeyOf, Ledger } from '../sessions/ledger.ts';
 import { viewLedger } from '../sessions/ledger-view.ts';
 import { CRASHED, someHook, someLife } from '../sessions/lives.testing.ts';
-import { AuditFile } from '../supervisor/audit.ts';
-import { idOf } from '../supervisor/ids.ts';
 import { audit } from './audit.ts';
 import { hooks } from './hooks.ts';
 import { idle } from './idle.ts';

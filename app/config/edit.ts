@@ -1,7 +1,7 @@
 /** Changes that a person makes in the window, written into the configuration file without touching the rest of it. */
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { atomicWrite } from './atomic-write.ts';
+import { atomicWrite } from '../util/atomic-write.ts';
 import { edited, NotEditable, renamed } from './jsonc-edit.ts';
 import type { HostSettings } from './schema.ts';
 

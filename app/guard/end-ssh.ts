@@ -1,9 +1,10 @@
 /** The connections that an app which is gone has left behind: its ssh processes, ended by identity. */
+
+import { AuditFile, AuditUnwritable } from '../audit/audit.ts';
 import type { Paths } from '../config/paths.ts';
 import type { Host } from '../hosts/host.ts';
 import { createLocalHost } from '../hosts/local/local-host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
-import { AuditFile, AuditUnwritable } from '../supervisor/audit.ts';
 import { bundledLooker } from '../supervisor/local-core.ts';
 import { say } from './log.ts';
 

@@ -21,9 +21,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { syncFolder } from '../config/sync-files.ts';
 import type { ProcessRef, Verdict } from '../identity/identity.ts';
 import { processRefSchema } from '../records/schema.ts';
+import { syncFolder } from '../util/sync-files.ts';
 
 /** Finished keys older than this are forgotten, in milliseconds; so are the oldest above the number. */
 const KEEP_MS = 30 * 24 * 3600 * 1000;

@@ -1,8 +1,8 @@
 /** Which life of the app is the latest. A guard of an earlier one that was held up must not act any more. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { atomicWrite } from '../config/atomic-write.ts';
 import type { Paths } from '../config/paths.ts';
+import { atomicWrite } from '../util/atomic-write.ts';
 
 const fileOf = (paths: Pick<Paths, 'onceDir'>): string => join(paths.onceDir, 'latest-run');
 

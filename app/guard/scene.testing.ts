@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { type AuditLine, readAudit } from '../audit/audit.ts';
 import { type Paths, resolvePaths } from '../config/paths.ts';
 import { ControlAbsent, type ControlClient, ControlLost, connectControl } from '../control/client.ts';
 import type { Roll } from '../roll/schema.ts';
-import { type AuditLine, readAudit } from '../supervisor/audit.ts';
 import { type Fake, installFake } from '../supervisor/fake-opencode.testing.ts';
 import { isAlive, Started, waitUntil } from '../supervisor/processes.testing.ts';
 import type { Programs } from './bundles.testing.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { idOf } from '../identity/ids.ts';
 import { someRecord, someRef } from '../records/fixtures.testing.ts';
 import type { Roll } from '../roll/schema.ts';
 import type { Supervised } from '../supervisor/core.ts';
-import { idOf } from '../supervisor/ids.ts';
 import { UNSHOWN_MS, Unshown } from './unshown.ts';
 
 const REF = someRef(4711);

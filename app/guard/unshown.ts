@@ -1,8 +1,9 @@
 /** Servers of ours that no record verifies just now: what else shows them, and for how long they are waited for. Pure. */
+
+import { idOf } from '../identity/ids.ts';
 import { refOfRecord } from '../records/judge.ts';
 import type { Roll, Server } from '../roll/schema.ts';
 import type { Supervised } from '../supervisor/core.ts';
-import { idOf } from '../supervisor/ids.ts';
 
 /** A server that nothing shows is waited for this long: a full disk may be emptied, a record put back. Milliseconds. */
 export const UNSHOWN_MS = 30 * 60_000;

@@ -8,10 +8,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../audit/audit.ts';
 import { bundleCommand, CommandHome, running } from '../cli/command.testing.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { until } from '../hosts/local/testing/processes.ts';
-import { readAudit } from '../supervisor/audit.ts';
 import { installFake } from '../supervisor/fake-opencode.testing.ts';
 import { livingOf, Started, waitUntil } from '../supervisor/processes.testing.ts';
 import { openWorld } from '../supervisor/world.testing.ts';

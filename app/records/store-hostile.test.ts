@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ensurePrivateFolder, UnsafeFolder } from '../config/folders.ts';
+import { ensurePrivateFolder, UnsafeFolder } from '../util/folders.ts';
 import { listRecords, parseRecord, readRecord } from './files.ts';
 import { someRecord } from './fixtures.testing.ts';
 import { RECORD_LIMIT_BYTES } from './schema.ts';

@@ -1,7 +1,7 @@
 /** Our own records: every write is atomic; nothing is ever deleted unread. */
 import { accessSync, constants, mkdirSync, renameSync, unlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { atomicWrite, remedyFor } from '../config/atomic-write.ts';
+import { atomicWrite, remedyFor } from '../util/atomic-write.ts';
 import { listRecords, type RecordFile, readRecord, textOf } from './files.ts';
 import type { ServerRecord } from './schema.ts';
 

@@ -4,14 +4,14 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
-import { atomicWrite } from '../config/atomic-write.ts';
-import { ensurePrivateFolder } from '../config/folders.ts';
 import { LOCAL_HOST, type SessionEndHook } from '../config/schema.ts';
 import type { Host } from '../hosts/host.ts';
 import { loadLibc } from '../hosts/local/libc.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import { loginPath } from '../servers/login-path.ts';
 import { findOnPath } from '../servers/programs.ts';
+import { atomicWrite } from '../util/atomic-write.ts';
+import { ensurePrivateFolder } from '../util/folders.ts';
 import { eventOf, hookEnvironment } from './hook-event.ts';
 import { attemptFiles, eventFile } from './hook-files.ts';
 import type { DueHook } from './ledger.ts';

@@ -3,9 +3,10 @@
  * what came of an attempt is in a file that its runner makes: so whoever comes after this process goes on where it was.
  * A hook runs at least once; twice only if its runner was ended, and could not say what had come of it.
  */
+
+import type { Audit } from '../audit/audit.ts';
 import type { SessionEndHook } from '../config/schema.ts';
 import type { Host } from '../hosts/host.ts';
-import type { Audit } from '../supervisor/audit.ts';
 import { RunnerEnds, type RunnerOf } from './hook-ends.ts';
 import { hookRefOf, hooksFor, isFor } from './hook-event.ts';
 import { attemptFiles, failureOf, readOutput, readResult, removeHookFiles } from './hook-files.ts';

@@ -1,8 +1,9 @@
 /** Ending what a start has brought into being, when it does not become ready. */
+
+import { AuditUnwritable } from '../audit/audit.ts';
 import { type Look, LookFailed, type Spawned } from '../hosts/host.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { Kind } from '../servers/kind.ts';
-import { AuditUnwritable } from './audit.ts';
 import { type EndResult, endTree } from './ender.ts';
 import { remainsOf } from './remains.ts';
 import type { StartDependencies } from './start-order.ts';

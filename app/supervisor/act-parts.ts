@@ -1,9 +1,9 @@
+import type { Audit } from '../audit/audit.ts';
 import type { Host } from '../hosts/host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { ProgramFinder } from '../servers/kind.ts';
-import type { Audit } from './audit.ts';
 import { ActFailed } from './failure.ts';
 import type { GuardPort } from './guard-port.ts';
 import type { HostSessions } from './host-sessions.ts';

@@ -5,11 +5,12 @@
  * swept, one identity at a time, from a snapshot taken before the first request or signal, and again until a look finds
  * nothing new (DESIGN rules 4.6, 4.9, 4.10). No process group is ever signalled as a group.
  */
+
+import type { Audit } from '../audit/audit.ts';
 import { type Host, type Look, LookFailed, type ProcessInfo } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type Verdict, type VerdictWord } from '../identity/identity.ts';
 import { disposeServer } from '../servers/dispose.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
-import type { Audit } from './audit.ts';
 import { belongingsOf, groupsOf, isStill, othersOf } from './belongings.ts';
 import { type Member, Members, memoryOf, nameOf, refusalSentence } from './members.ts';
 

@@ -1,10 +1,10 @@
-import { WriteFailed } from '../config/atomic-write.ts';
+import { AuditUnwritable } from '../audit/audit.ts';
 import { StartHeld } from '../hosts/host.ts';
 import { SshFailed } from '../hosts/ssh/contract.ts';
 import { RecordStuck } from '../records/store.ts';
 import type { CommandResult, Failure } from '../roll/commands.ts';
 import type { ReapResult } from '../roll/schema.ts';
-import { AuditUnwritable } from './audit.ts';
+import { WriteFailed } from '../util/atomic-write.ts';
 
 /** An act that was not done; carries what the person is told. */
 export class ActFailed extends Error {

@@ -1,5 +1,6 @@
 /** Every host as one: the roll is made of what their supervisors know, and each command goes to the one it is about. */
 
+import type { Audit } from '../audit/audit.ts';
 import type { Paths } from '../config/paths.ts';
 import { LOCAL_HOST } from '../config/schema.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
@@ -7,7 +8,6 @@ import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { Alert, ReapResult, Roll } from '../roll/schema.ts';
 import { plural } from '../roll/words.ts';
 import { Asides } from './asides.ts';
-import type { Audit } from './audit.ts';
 import type { Actor, Explanation, LocalCore, LogText, QuitReport, Supervised } from './core.ts';
 import { done, failed, failureOf } from './failure.ts';
 import { faultsOf } from './faults.ts';

@@ -12,11 +12,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../audit/audit.ts';
 import { LookFailed } from '../hosts/host.ts';
 import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import { recognise } from '../servers/recognise.ts';
-import { readAudit } from './audit.ts';
 import { type Fake, installFake, installProgram, launchUnder } from './fake-opencode.testing.ts';
 import { isAlive, Started, waitUntil } from './processes.testing.ts';
 import { openWorld, type World } from './world.testing.ts';

@@ -3,6 +3,7 @@
  * which servers are gone, so that none of their sessions is left without an end.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { Audit } from '../audit/audit.ts';
 import type { ExitStatus, Host } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type ProcessRef } from '../identity/identity.ts';
 import type { Server, Session, Task } from '../roll/schema.ts';
@@ -13,7 +14,6 @@ import { type Cause, Causes } from '../sessions/endings.ts';
 import { ForeignTellings, type RowOf } from '../sessions/foreign/tellings.ts';
 import type { ForeignSessions } from '../sessions/foreign/watcher.ts';
 import type { Life } from '../sessions/life.ts';
-import type { Audit } from './audit.ts';
 import type { Mode } from './core.ts';
 import type { JudgedServer } from './judged-server.ts';
 import { exitWords, isCrash } from './lifecycle.ts';

@@ -1,5 +1,6 @@
 /** The supervisor of one host: the loop from look to its part of the roll, and the way from a command back to an effect. */
-import { atomicWrite } from '../config/atomic-write.ts';
+
+import type { Audit } from '../audit/audit.ts';
 import type { ExitStatus, Host, MachineLine } from '../hosts/host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
@@ -9,10 +10,10 @@ import type { RecordEntry, Roll } from '../roll/schema.ts';
 import type { ProgramFinder } from '../servers/kind.ts';
 import type { LifeLedger } from '../sessions/book.ts';
 import type { ForeignSessions } from '../sessions/foreign/watcher.ts';
-
+import { atomicWrite } from '../util/atomic-write.ts';
+import { OnceSoon } from '../util/once-soon.ts';
 import { Acts } from './acts.ts';
 import { Asides } from './asides.ts';
-import type { Audit } from './audit.ts';
 import type { Actor, Explanation, LogText, Mode, QuitReport, Supervised } from './core.ts';
 import { explain } from './explain.ts';
 import { ActFailed, failed, failureOf } from './failure.ts';
@@ -26,7 +27,6 @@ import { refOf } from './members.ts';
 import type { Memory } from './memory.ts';
 import { News } from './news.ts';
 import { isUndecided, Observatory, type Sight } from './observatory.ts';
-import { OnceSoon } from './once-soon.ts';
 import { Outdated } from './outdated.ts';
 import { reconcile } from './reconcile.ts';
 import { Rounds } from './rounds.ts';

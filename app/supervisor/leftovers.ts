@@ -1,9 +1,9 @@
 /** Leftovers: what a dead server's tools and helpers left behind, found by the mark in their environment. */
 import type { Host, Look, MarkName, ProcessInfo } from '../hosts/host.ts';
+import { idOf } from '../identity/ids.ts';
 import type { Leftover } from '../roll/schema.ts';
 import { oneLine, redactArgv } from '../servers/redact.ts';
 import { doubtAbout, isUnproved, markedPid, ourselves } from './belongings.ts';
-import { idOf } from './ids.ts';
 import { meantToStay } from './meant-to-stay.ts';
 import { isFinished, memoryOf, nameOf } from './members.ts';
 import { ownerLabel } from './owner-label.ts';

@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../audit/audit.ts';
 import { listRecords } from '../records/files.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { readAudit } from './audit.ts';
 import { installFake, installProgram } from './fake-opencode.testing.ts';
 import { isAlive, Started } from './processes.testing.ts';
 import { openWorld, type World } from './world.testing.ts';

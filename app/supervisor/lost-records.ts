@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Audit } from '../audit/audit.ts';
 import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import { nonceOf } from '../records/judge.ts';
@@ -11,7 +12,6 @@ import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { ServerGroup } from '../servers/group.ts';
 import { redactArgv } from '../servers/redact.ts';
-import type { Audit } from './audit.ts';
 import { groupsOf } from './belongings.ts';
 import { isFinished, refOf } from './members.ts';
 

@@ -1,8 +1,9 @@
 /** The processes that one ending is about: each held from its verification until the end, in order, parents first. */
+
+import type { Audit } from '../audit/audit.ts';
 import type { HeldProcess, Host, ProcessInfo, Signal } from '../hosts/host.ts';
 import { identityKey, type ProcessRef, type Verdict } from '../identity/identity.ts';
 import { oneLine, redactArgv } from '../servers/redact.ts';
-import type { Audit } from './audit.ts';
 import { programName } from './owner-label.ts';
 
 export function refOf(info: ProcessInfo): ProcessRef {

@@ -1,7 +1,8 @@
 /** A tree of processes as rows. Pure. */
+
+import { idOf } from '../identity/ids.ts';
 import type { ProcessRow } from '../roll/schema.ts';
 import { oneLine, redactArgv } from '../servers/redact.ts';
-import { idOf } from './ids.ts';
 import { nameOf } from './members.ts';
 import type { TreeNode } from './tree.ts';
 

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, unlinkSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../audit/audit.ts';
 import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
 import { recognise } from '../servers/recognise.ts';
-import { readAudit } from './audit.ts';
 import { type Fake, installFake } from './fake-opencode.testing.ts';
 import { isAlive, livingIn, Started, waitUntil } from './processes.testing.ts';
 import { openWorld, type World } from './world.testing.ts';

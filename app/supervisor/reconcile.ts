@@ -2,14 +2,15 @@
  * Putting the records in order before anything else happens: what is corrupt is moved aside, what a crash left half
  * written is completed from the process that carries its nonce. Done by the one writer only.
  */
-import { WriteFailed } from '../config/atomic-write.ts';
+
+import type { Audit } from '../audit/audit.ts';
 import type { Host, Look } from '../hosts/host.ts';
 import type { RecordFile } from '../records/files.ts';
 import { carrierOf, corruptEntry, isUnderWayElsewhere, refOfRecord } from '../records/judge.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import { RecordChanged, type RecordStore, RecordStuck } from '../records/store.ts';
 import type { RecordEntry } from '../roll/schema.ts';
-import type { Audit } from './audit.ts';
+import { WriteFailed } from '../util/atomic-write.ts';
 import { type LostDependencies, rebuildLost } from './lost-records.ts';
 import { refOf } from './members.ts';
 

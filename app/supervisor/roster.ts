@@ -1,6 +1,7 @@
 /** From a look to rows: groups, owners, clients, busyness and standings of every server on one host. */
 import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey } from '../identity/identity.ts';
+import { idOf } from '../identity/ids.ts';
 import { type LiveRecord, nonceOf } from '../records/judge.ts';
 import type { Server } from '../roll/schema.ts';
 import type { ServerGroup } from '../servers/group.ts';
@@ -9,7 +10,6 @@ import { redactArgv } from '../servers/redact.ts';
 import { belongingsOf, groupsOf, othersOf } from './belongings.ts';
 import { clientFact, clientsOf } from './clients.ts';
 import { carriedFact, collapseCopies } from './copies.ts';
-import { idOf } from './ids.ts';
 import type { JudgedServer } from './judged-server.ts';
 import { memoryOf } from './members.ts';
 import type { Memory } from './memory.ts';

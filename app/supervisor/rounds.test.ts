@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { OnceSoon } from './once-soon.ts';
+import { OnceSoon } from '../util/once-soon.ts';
 import { Rounds } from './rounds.ts';
 
 afterEach(() => void vi.useRealTimers());

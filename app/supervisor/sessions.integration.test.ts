@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../audit/audit.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { readAudit } from './audit.ts';
 import { type Fake, installFake, launchUnder } from './fake-opencode.testing.ts';
 import { isAlive, livingIn, Started, waitUntil } from './processes.testing.ts';
 import { openWorld, type World, type WorldOptions } from './world.testing.ts';

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../audit/audit.ts';
 import { python, SPAWN_AT } from '../hosts/local/testing/processes.ts';
-import { readAudit } from './audit.ts';
 import { installFake } from './fake-opencode.testing.ts';
 import { isAlive, Started, waitUntil } from './processes.testing.ts';
 import { openWorld, type World } from './world.testing.ts';

@@ -1,10 +1,10 @@
+import type { Audit } from '../audit/audit.ts';
 import type { Host, Look } from '../hosts/host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
 import type { Server } from '../roll/schema.ts';
 import type { Kind, ProgramFinder } from '../servers/kind.ts';
-import type { Audit } from './audit.ts';
 import type { Lives } from './lives.ts';
 
 /** What to start, and for whom. */

@@ -4,16 +4,16 @@
  */
 import { randomUUID } from 'node:crypto';
 import { dirname, isAbsolute, join } from 'node:path';
-import { remedyFor, WriteFailed } from '../config/atomic-write.ts';
 import type { Host, ProcessInfo, Spawned } from '../hosts/host.ts';
 import { SshFailed } from '../hosts/ssh/contract.ts';
 import { RemoteSpawnFailed } from '../hosts/ssh/host/spawning.ts';
 import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
+import { serverEnvironment } from '../servers/environment.ts';
 import type { Endpoint } from '../servers/kind.ts';
 import { redactArgv } from '../servers/redact.ts';
+import { remedyFor, WriteFailed } from '../util/atomic-write.ts';
 import { endStart } from './abandon.ts';
-import { serverEnvironment } from './environment.ts';
 import { ActFailed } from './failure.ts';
 import { refOf } from './members.ts';
 import { planHashOf } from './outdated.ts';

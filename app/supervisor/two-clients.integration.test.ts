@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { AuditFile } from '../audit/audit.ts';
 import { NOTHING_ASKED, SERVER_ARGUMENT } from '../hosts/local/testing/hosts.ts';
 import { python, temporaryFolder } from '../hosts/local/testing/processes.ts';
 import { recorded, remoteHost } from '../hosts/ssh/testing/remote.ts';
@@ -10,7 +11,6 @@ import type { ProcessRef } from '../identity/identity.ts';
 import { someRecord, someRef } from '../records/fixtures.testing.ts';
 import { judgeRecords } from '../records/judge.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { AuditFile } from './audit.ts';
 import { bindCutOffStarts } from './reconcile.ts';
 
 const [dash] = SHELLS;

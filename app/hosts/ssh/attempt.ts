@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { ensureRuntimeFolder } from '../../config/folders.ts';
+import { ensureRuntimeFolder } from '../../util/folders.ts';
+import type { Turns } from '../../util/turns.ts';
 import type { SshStep } from './contract.ts';
 import { type JumpConfig, withoutForeignMasters } from './jump.ts';
 import { Master } from './master.ts';
 import type { MasterOptions } from './master-options.ts';
-import type { Turns } from './turns.ts';
 
 /** What belongs to one attempt, not to all. */
 type OfOneAttempt = 'onProgress' | 'onQuestion' | 'onProcess' | 'signal';

@@ -1,10 +1,10 @@
 import { unlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { patiently } from '../../util/patience.ts';
 import { type Forward, SshFailed } from './contract.ts';
 import { CHECK_MS, type Master } from './master.ts';
 import { type ForwardEnd, MuxFailed, muxCloseForward, muxOpenForward } from './mux.ts';
-import { patiently } from './patience.ts';
 
 /** sockaddr_un less its NUL: 108 on Linux, 104 on macOS and the BSDs. */
 const LONGEST_SOCKET = process.platform === 'linux' ? 107 : 103;

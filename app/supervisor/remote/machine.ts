@@ -3,6 +3,7 @@
  * and the supervisor that goes on over losses of the connection.
  */
 
+import { type Audit, auditOf } from '../../audit/audit.ts';
 import type { Host } from '../../hosts/host.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { Contact } from '../../hosts/ssh/host/contact.ts';
@@ -14,7 +15,6 @@ import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import { plural } from '../../roll/words.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
 import type { LifeLedger } from '../../sessions/book.ts';
-import { type Audit, auditOf } from '../audit.ts';
 import type { Mode } from '../core.ts';
 import { HostSupervisor } from '../host-supervisor.ts';
 import { Memory } from '../memory.ts';

@@ -1,6 +1,7 @@
 /** Wires the hosts that are reached over SSH: the person's own ssh, its questions, and what it knows of hosts. */
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import type { Audit } from '../../audit/audit.ts';
 import type { Paths } from '../../config/paths.ts';
 import type { Host } from '../../hosts/host.ts';
 import { loadLibc } from '../../hosts/local/libc.ts';
@@ -11,7 +12,6 @@ import { Transport } from '../../hosts/ssh/transport.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { Offered } from '../../roll/schema.ts';
 import type { LifeLedger } from '../../sessions/book.ts';
-import type { Audit } from '../audit.ts';
 import type { Mode } from '../core.ts';
 import type { GuardPort } from '../guard-port.ts';
 import { refOf } from '../members.ts';

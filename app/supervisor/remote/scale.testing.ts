@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readAudit } from '../../audit/audit.ts';
 import { parseStat } from '../../hosts/local/procfs/stat.ts';
 import { until } from '../../hosts/local/testing/processes.ts';
 import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../../hosts/ssh/testing/sshd.ts';
-import { readAudit } from '../audit.ts';
 import { installFake } from '../fake-opencode.testing.ts';
 import { openWorld } from '../world.testing.ts';
 

@@ -2,11 +2,11 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readAudit } from '../../audit/audit.ts';
 import { until } from '../../hosts/local/testing/processes.ts';
 import { replaceOn, sshIn } from '../../hosts/ssh/testing/replace.ts';
 import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../../hosts/ssh/testing/sshd.ts';
 import type { HostEntry, Roll, Server } from '../../roll/schema.ts';
-import { readAudit } from '../audit.ts';
 import { installFake } from '../fake-opencode.testing.ts';
 import { openWorld, type World } from '../world.testing.ts';
 

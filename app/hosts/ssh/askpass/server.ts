@@ -2,9 +2,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { ensureRuntimeFolder } from '../../../config/folders.ts';
 import { FrameReader, MalformedFrame } from '../../../control/frames.ts';
 import { listenUnix } from '../../../control/unix-listener.ts';
+import { ensureRuntimeFolder } from '../../../util/folders.ts';
 import type { Libc } from '../../local/libc.ts';
 import type { Admission, Ask, GivenUp, Question, Questioner } from '../questions.ts';
 import { ANSWER_BYTES, ID_VARIABLE, REQUEST_LIMIT, RUNTIME_VARIABLE, SOCKET_VARIABLE } from './names.ts';

@@ -1,9 +1,9 @@
 /** Our records on a remote machine, in a folder of this machine and PID namespace: homes may be shared. */
 import { posix } from 'node:path';
-import { remedyFor, WriteFailed } from '../../../config/atomic-write.ts';
 import { hashOf, parseRecord, type RecordFile, textOf } from '../../../records/files.ts';
 import { RECORD_LIMIT_BYTES, type ServerRecord } from '../../../records/schema.ts';
 import { RecordChanged, type RecordStore, RecordStuck } from '../../../records/store.ts';
+import { remedyFor, WriteFailed } from '../../../util/atomic-write.ts';
 import recordsScript from '../remote/records.sh';
 import type { Contact } from './contact.ts';
 import type { Parameters, Section } from './frame.ts';

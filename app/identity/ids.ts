@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
+import { identityKey, type ProcessIdentity } from './identity.ts';
 
 /** Id of a row: the first 16 hex digits of sha256 of the identity's key. */
 export function idOf(identity: ProcessIdentity): string {

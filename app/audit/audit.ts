@@ -18,10 +18,10 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { remedyFor } from '../config/atomic-write.ts';
-import { writeWhole } from '../config/sync-files.ts';
+import { idOf } from '../identity/ids.ts';
 import { type AuditEntry, identitySchema, idSchema, verdictWordSchema } from '../roll/schema.ts';
-import { idOf } from './ids.ts';
+import { remedyFor } from '../util/atomic-write.ts';
+import { writeWhole } from '../util/sync-files.ts';
 
 /**
  * Space that is given up when the disk is full, so that what fills it can still be ended and written down. Bytes: some
