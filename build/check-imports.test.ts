@@ -68,7 +68,7 @@ test('what the directions allow passes', () => {
       'app/identity/identity.ts': "import { createHash } from 'node:crypto';\nexport const h = createHash;",
       'app/roll/schema.ts':
         "import { z } from 'zod';\nimport type { I } from '../identity/identity.ts';\nexport const a = z as I;",
-      'app/roll/words.test.ts': "import { readFileSync } from 'node:fs';\nreadFileSync;",
+      'app/text/words.test.ts': "import { readFileSync } from 'node:fs';\nreadFileSync;",
       'app/supervisor/core.ts':
         "import { a } from '../roll/schema.ts';\nimport { h } from '../identity/identity.ts';\na; h;",
       'app/cli/index.ts': "import '../supervisor/core.ts';",

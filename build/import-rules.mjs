@@ -12,14 +12,23 @@ export const rooms = {
   'app/roll': ['app/identity'],
   'app/audit': ['app/roll', 'app/config', 'app/identity', 'app/util'],
   'app/util': [],
+  'app/ipc': [],
+  'app/text': ['app/roll'],
   'app/hosts': ['app/identity', 'app/servers'],
   'app/servers': ['app/identity', 'app/roll', 'app/hosts'],
-  'app/config': ['app/roll', 'app/servers', 'app/util'],
+  'app/config': ['app/roll', 'app/servers', 'app/util', 'app/text'],
   'app/records': ['app/identity', 'app/roll', 'app/hosts', 'app/config', 'app/util'],
   'app/hosts/local': ['app/identity', 'app/hosts', 'app/servers', 'app/hosts/local/procfs'],
   'app/hosts/local/procfs': ['app/identity'],
   'app/hosts/ssh': ['app/identity', 'app/hosts', 'app/servers', 'app/config', 'app/util'],
-  'app/hosts/ssh/askpass': ['app/config', 'app/hosts/local', 'app/hosts/local/procfs', 'app/hosts/ssh', 'app/util'],
+  'app/hosts/ssh/askpass': [
+    'app/config',
+    'app/hosts/local',
+    'app/hosts/local/procfs',
+    'app/hosts/ssh',
+    'app/util',
+    'app/ipc',
+  ],
   'app/hosts/ssh/host': [
     'app/identity',
     'app/hosts',
@@ -56,6 +65,7 @@ export const rooms = {
     'app/supervisor/remote',
     'app/audit',
     'app/util',
+    'app/text',
   ],
   'app/supervisor/remote': [
     'app/identity',
@@ -69,8 +79,9 @@ export const rooms = {
     'app/sessions',
     'app/supervisor',
     'app/audit',
+    'app/text',
   ],
-  'app/control': ['app/roll', 'app/supervisor'],
+  'app/control': ['app/roll', 'app/supervisor', 'app/ipc'],
   'app/guard': [
     'app/identity',
     'app/roll',
@@ -83,6 +94,7 @@ export const rooms = {
     'app/control',
     'app/audit',
     'app/util',
+    'app/ipc',
   ],
   'app/cli': [
     'app/roll',
@@ -94,6 +106,7 @@ export const rooms = {
     'app/guard',
     'app/audit',
     'app/identity',
+    'app/text',
   ],
   main: [
     'app/roll',
@@ -105,13 +118,14 @@ export const rooms = {
     'app/audit',
     'app/identity',
     'app/util',
+    'app/text',
   ],
-  'renderer/view': ['app/roll'],
-  'renderer/state': ['app/roll', 'renderer/view'],
-  'renderer/dialogs': ['app/roll', 'renderer/view', 'renderer/state', 'renderer/components'],
-  'renderer/components': ['app/roll', 'renderer/view', 'renderer/state', 'renderer/dialogs'],
-  renderer: ['app/roll', 'renderer/state', 'renderer/components'],
-  'renderer/preview': ['app/roll', 'renderer', 'renderer/state'],
+  'renderer/view': ['app/roll', 'app/text'],
+  'renderer/state': ['app/roll', 'renderer/view', 'app/text'],
+  'renderer/dialogs': ['app/roll', 'renderer/view', 'renderer/state', 'renderer/components', 'app/text'],
+  'renderer/components': ['app/roll', 'renderer/view', 'renderer/state', 'renderer/dialogs', 'app/text'],
+  renderer: ['app/roll', 'renderer/state', 'renderer/components', 'app/text'],
+  'renderer/preview': ['app/roll', 'renderer', 'renderer/state', 'app/text'],
 };
 
 /**
@@ -121,8 +135,6 @@ export const rooms = {
 export const exceptions = [
   'app/config/schema.ts → app/hosts/ssh/alias.ts',
   'app/hosts/local/procfs/read.ts → app/hosts/local/libc.ts',
-  'app/hosts/ssh/askpass/server.ts → app/control/frames.ts',
-  'app/hosts/ssh/askpass/server.ts → app/control/unix-listener.ts',
   'app/sessions/foreign/claude.ts → app/hosts/local/observer.ts',
   'app/sessions/hook-runner.ts → app/hosts/local/libc.ts',
   'app/supervisor/failure.ts → app/hosts/ssh/contract.ts',
@@ -143,7 +155,10 @@ export const exceptions = [
 export const houses = {
   app: { tests: ['app', 'e2e/support'], never: desktopPackages },
   main: { tests: ['main', 'app', 'e2e/support'], never: windowPackages },
-  renderer: { tests: ['renderer', 'app/roll', 'e2e/support'], never: ['electron', 'koffi', 'systeminformation'] },
+  renderer: {
+    tests: ['renderer', 'app/roll', 'app/text', 'e2e/support'],
+    never: ['electron', 'koffi', 'systeminformation'],
+  },
   // Scenarios, benchmarks and the chaos run drive every part, and nothing depends on them.
   e2e: { tests: ['e2e', 'app', 'main', 'renderer'], never: [] },
   bench: { tests: ['bench', 'app', 'e2e'], never: [] },
@@ -151,4 +166,4 @@ export const houses = {
 };
 
 /** Rooms that run in the window: no Node, and of a room that has Node only types. */
-export const withoutNode = ['app/roll', 'renderer'];
+export const withoutNode = ['app/roll', 'app/text', 'renderer'];

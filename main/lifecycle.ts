@@ -1,7 +1,7 @@
 /** The ways the app ends, all through one orderly quit. */
 
-import { plural } from '../app/roll/words.ts';
 import type { QuitReport } from '../app/supervisor/core.ts';
+import { plural } from '../app/text/words.ts';
 import { reasonOf } from './reason.ts';
 
 /** How long servers may take to stop, in milliseconds. */

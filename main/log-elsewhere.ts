@@ -1,5 +1,5 @@
 import type { Roll } from '../app/roll/schema.ts';
-import { rowName } from '../app/roll/words.ts';
+import { rowName } from '../app/text/words.ts';
 
 /** The sentence that says why no program here can open a server's log: it is on another host. Null when it is here. */
 export function logElsewhere({ servers, ended }: Pick<Roll, 'servers' | 'ended'>, id: string): string | null {

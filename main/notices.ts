@@ -1,10 +1,10 @@
 /** Which notifications a roll is worth: one per leak, fault, unasked end and idle stop, never again for the same one. */
 import type { Show } from '../app/roll/channels.ts';
 import type { CommandResult } from '../app/roll/commands.ts';
-import { endedBy, endedCause, endedNext, endedTitle, isAwaited } from '../app/roll/ended-words.ts';
-import { failureTitle, hostTrouble, isLost, questionSentence } from '../app/roll/host-words.ts';
 import type { Alert, Ended, HostEntry, Question, Roll, Server } from '../app/roll/schema.ts';
-import { capitalised, faultsOf, formatBytes, listed, memoryOf, plural, rowName } from '../app/roll/words.ts';
+import { endedBy, endedCause, endedNext, endedTitle, isAwaited } from '../app/text/ended-words.ts';
+import { failureTitle, hostTrouble, isLost, questionSentence } from '../app/text/host-words.ts';
+import { capitalised, faultsOf, formatBytes, listed, memoryOf, plural, rowName } from '../app/text/words.ts';
 
 /** News within this time becomes one notification, in milliseconds. */
 export const GATHER_MS = 10_000;

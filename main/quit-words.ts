@@ -1,6 +1,6 @@
 import type { Roll, Server } from '../app/roll/schema.ts';
-import { interruptions, isAtWork, liveSessionsOn } from '../app/roll/session-words.ts';
-import { listed, plural, rowName } from '../app/roll/words.ts';
+import { interruptions, isAtWork, liveSessionsOn } from '../app/text/session-words.ts';
+import { listed, plural, rowName } from '../app/text/words.ts';
 
 /** What quitting does to the local servers that Rollcall supervises. */
 export interface QuitPlan {

@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 import { type AuditLine, auditLineSchema, NoAudit } from '../app/audit/audit.ts';
 import { idOf } from '../app/identity/ids.ts';
 import type { AuditEntry } from '../app/roll/schema.ts';
-import { isChosen, type TimelineChoice } from '../app/roll/timeline-words.ts';
 import { redactText } from '../app/servers/redact.ts';
+import { isChosen, type TimelineChoice } from '../app/text/timeline-words.ts';
 import { atomicWrite } from '../app/util/atomic-write.ts';
 
 /** An entry as it is exported: what the timeline shows, and who did it to what end. */

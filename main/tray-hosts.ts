@@ -1,6 +1,7 @@
 /** The part of the tray menu that lists hosts: their state, and how they are connected and left. */
 
 import type { Command } from '../app/roll/commands.ts';
+import type { HostEntry, Roll } from '../app/roll/schema.ts';
 import {
   hostStateWords,
   isFaulty,
@@ -11,9 +12,8 @@ import {
   sharedWords,
   shortStep,
   stoppedByDisconnect,
-} from '../app/roll/host-words.ts';
-import type { HostEntry, Roll } from '../app/roll/schema.ts';
-import { hostHeadline, minuteTime, plural } from '../app/roll/words.ts';
+} from '../app/text/host-words.ts';
+import { hostHeadline, minuteTime, plural } from '../app/text/words.ts';
 import { SEPARATOR, showing, type TrayAct, type TrayItem } from './tray-model.ts';
 import { hostRows } from './tray-rows.ts';
 import { firstThatFits, menuLabel } from './tray-text.ts';

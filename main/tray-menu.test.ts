@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Roll } from '../app/roll/schema.ts';
-import { minuteTime } from '../app/roll/words.ts';
+import { minuteTime } from '../app/text/words.ts';
 import { ended, endedAlert, host, idOf, leftover, roll, server, session } from '../e2e/support/fixture-roll.ts';
 import { trayModel } from './tray-menu.ts';
 import type { TrayItem } from './tray-model.ts';

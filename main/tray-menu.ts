@@ -1,6 +1,7 @@
 /** What the tray shows for a roll. Pure: the same roll gives the same model. */
-import { endedBy } from '../app/roll/ended-words.ts';
+
 import type { Alert, Roll } from '../app/roll/schema.ts';
+import { endedBy } from '../app/text/ended-words.ts';
 import {
   faultsOf,
   formatBytes,
@@ -11,7 +12,7 @@ import {
   rollHeadline,
   serverLabel,
   withoutHost,
-} from '../app/roll/words.ts';
+} from '../app/text/words.ts';
 import { LOCAL, quitLabel } from './quit-words.ts';
 import { type Fault, hostFaults, hostItem } from './tray-hosts.ts';
 import { SEPARATOR, showing, type TrayItem, type TrayModel, type TrayState } from './tray-model.ts';

@@ -1,8 +1,9 @@
 /** The part of the tray menu that lists the servers of a host. */
-import { isAwaited, startAgainLabel } from '../app/roll/ended-words.ts';
+
 import type { Ended, Roll, Server } from '../app/roll/schema.ts';
-import { busyByServer } from '../app/roll/session-words.ts';
-import { byTrouble, formatBytes, pathTail, serverLabel, standingSign, withoutHost } from '../app/roll/words.ts';
+import { isAwaited, startAgainLabel } from '../app/text/ended-words.ts';
+import { busyByServer } from '../app/text/session-words.ts';
+import { byTrouble, formatBytes, pathTail, serverLabel, standingSign, withoutHost } from '../app/text/words.ts';
 import { SEPARATOR, showing, type TrayItem } from './tray-model.ts';
 import { menuLabel } from './tray-text.ts';
 

@@ -1,4 +1,4 @@
-import { NOTHING } from '../app/roll/words.ts';
+import { NOTHING } from '../app/text/words.ts';
 
 /** The longest title of a tray menu item, in characters. */
 export const TITLE_LIMIT = 44;

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { THIS_MACHINE } from '../roll/host-words.ts';
+import { THIS_MACHINE } from '../text/host-words.ts';
 import { failureText } from './failure.ts';
 import { DONE, FAILED, type Verb } from './io.ts';
 import { printable } from './table.ts';

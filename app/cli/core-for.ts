@@ -5,8 +5,8 @@
 import { ControlAbsent, ControlFailed, ControlLost, connectControl } from '../control/client.ts';
 import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
 import type { LeftGuard } from '../guard/leave.ts';
-import { plural } from '../roll/words.ts';
 import type { LocalCore, Supervised } from '../supervisor/core.ts';
+import { plural } from '../text/words.ts';
 import type { CoreHandle } from './io.ts';
 
 /** How long the app may take to answer, in milliseconds. */

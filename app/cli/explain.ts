@@ -1,7 +1,7 @@
-import { lifeWords } from '../roll/ended-words.ts';
-import { THIS_MACHINE } from '../roll/host-words.ts';
 import type { Check, Leftover, ProcessRow, RecordEntry, Roll, Server } from '../roll/schema.ts';
-import { clockTime, formatBytes, leftoverName, rowName, standingSign } from '../roll/words.ts';
+import { lifeWords } from '../text/ended-words.ts';
+import { THIS_MACHINE } from '../text/host-words.ts';
+import { clockTime, formatBytes, leftoverName, rowName, standingSign } from '../text/words.ts';
 import { DONE, FAILED, type Verb } from './io.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget, type Target } from './targets.ts';

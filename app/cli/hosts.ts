@@ -1,7 +1,8 @@
 /** The verbs about hosts themselves: which there are, how they are connected and left. */
-import { hostNamed, questionSentence, sharedSentence, stepWords, stoppedByDisconnect } from '../roll/host-words.ts';
+
 import type { Roll } from '../roll/schema.ts';
-import { formatBytes, memoryOf, plural, serverLabel } from '../roll/words.ts';
+import { hostNamed, questionSentence, sharedSentence, stepWords, stoppedByDisconnect } from '../text/host-words.ts';
+import { formatBytes, memoryOf, plural, serverLabel } from '../text/words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
 import { type CoreHandle, DONE, FAILED, type Io, type Verb } from './io.ts';

@@ -1,5 +1,5 @@
-import { THIS_MACHINE } from '../roll/host-words.ts';
 import type { Roll } from '../roll/schema.ts';
+import { THIS_MACHINE } from '../text/host-words.ts';
 import { type Context, type CoreHandle, DONE, FAILED, type Io, type Verb } from './io.ts';
 import { listJson } from './list-json.ts';
 import { renderRoll, rollFingerprint } from './render-roll.ts';

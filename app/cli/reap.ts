@@ -1,7 +1,7 @@
 import type { Plan } from '../roll/commands.ts';
 import type { ReapResult } from '../roll/schema.ts';
-import { formatBytes, plural } from '../roll/words.ts';
 import type { Core } from '../supervisor/core.ts';
+import { formatBytes, plural } from '../text/words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
 import { type Arguments, type CoreHandle, DONE, type ExitCode, FAILED, type Io, UsageError, type Verb } from './io.ts';

@@ -1,6 +1,6 @@
-import { THIS_MACHINE } from '../roll/host-words.ts';
 import type { RecordEntry } from '../roll/schema.ts';
-import { shortenPath } from '../roll/words.ts';
+import { THIS_MACHINE } from '../text/host-words.ts';
+import { shortenPath } from '../text/words.ts';
 import { DONE, FAILED, type Verb } from './io.ts';
 import { printable } from './table.ts';
 import { hostFlag, reach, rollOfHost } from './where.ts';

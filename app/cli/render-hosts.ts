@@ -1,7 +1,8 @@
 /** The hosts as text and as JSON. Pure. */
-import { hostStatus, isLost, nextAttempt, sharedSentence } from '../roll/host-words.ts';
+
 import type { HostEntry, Roll } from '../roll/schema.ts';
-import { NOTHING } from '../roll/words.ts';
+import { hostStatus, isLost, nextAttempt, sharedSentence } from '../text/host-words.ts';
+import { NOTHING } from '../text/words.ts';
 import { type Column, cutEnd, layOut, printable, wrap } from './table.ts';
 
 /** What `rollcall hosts --json` prints of one host. Names are only added. */

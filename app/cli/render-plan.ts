@@ -1,6 +1,6 @@
 /** A reap's plan as text. Pure. */
 import type { Plan } from '../roll/commands.ts';
-import { formatBytes, plural } from '../roll/words.ts';
+import { formatBytes, plural } from '../text/words.ts';
 import { printable } from './table.ts';
 
 type PlanRow = Plan['rows'][number];

@@ -1,7 +1,8 @@
 /** The roll as text: grouped by host, trouble first, with the reasons of what is in trouble. Pure. */
-import { endedDetail, endedTitle, lifeWords } from '../roll/ended-words.ts';
-import { hostStatus, THIS_MACHINE } from '../roll/host-words.ts';
+
 import type { HostEntry, Leftover, Roll, Server } from '../roll/schema.ts';
+import { endedDetail, endedTitle, lifeWords } from '../text/ended-words.ts';
+import { hostStatus, THIS_MACHINE } from '../text/host-words.ts';
 import {
   byTrouble,
   clockTime,
@@ -17,7 +18,7 @@ import {
   shortenPath,
   standingSign,
   standingWord,
-} from '../roll/words.ts';
+} from '../text/words.ts';
 import { shortNonce } from './ended.ts';
 import { hostSentences } from './render-hosts.ts';
 import { type Column, cutEnd, cutPath, displayWidth, layOut, printable, type TableLayout, wrap } from './table.ts';

@@ -1,7 +1,7 @@
 /** The sessions as text and as JSON. Pure. */
 import type { Roll, Session } from '../roll/schema.ts';
-import { isLive, sessionName, sessionStateWord } from '../roll/session-words.ts';
-import { columnAge, NOTHING, plural, rowName, shortenPath } from '../roll/words.ts';
+import { isLive, sessionName, sessionStateWord } from '../text/session-words.ts';
+import { columnAge, NOTHING, plural, rowName, shortenPath } from '../text/words.ts';
 import { type Column, cutEnd, cutPath, layOut, printable, wrap } from './table.ts';
 
 type Part = Pick<Roll, 'takenAt' | 'servers' | 'sessions'>;

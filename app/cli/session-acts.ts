@@ -1,7 +1,7 @@
 /** The verbs that interrupt one session, and that end it. */
 import type { Command } from '../roll/commands.ts';
 import type { Roll, Session } from '../roll/schema.ts';
-import { hooksSentence } from '../roll/session-words.ts';
+import { hooksSentence } from '../text/session-words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
 import { type CoreHandle, DONE, type Verb } from './io.ts';

@@ -1,6 +1,6 @@
 /** How a word names one session: by its id, its key, or the beginning of either. */
 import type { Session } from '../roll/schema.ts';
-import { isLive, sessionName } from '../roll/session-words.ts';
+import { isLive, sessionName } from '../text/session-words.ts';
 import { UsageError } from './io.ts';
 
 /** A word that is shorter names none. */

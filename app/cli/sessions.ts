@@ -1,5 +1,5 @@
 /** The verb that lists sessions. */
-import { THIS_MACHINE } from '../roll/host-words.ts';
+import { THIS_MACHINE } from '../text/host-words.ts';
 import { DONE, FAILED, type Verb } from './io.ts';
 import { renderSessions, sessionsJson } from './render-sessions.ts';
 import { hostFlag, reach, rollOfHost } from './where.ts';

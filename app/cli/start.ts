@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { THIS_MACHINE } from '../roll/host-words.ts';
-import { shortenPath } from '../roll/words.ts';
+import { THIS_MACHINE } from '../text/host-words.ts';
+import { shortenPath } from '../text/words.ts';
 import { failureText } from './failure.ts';
 import { DONE, FAILED, UsageError, type Verb } from './io.ts';
 import { printable } from './table.ts';

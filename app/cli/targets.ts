@@ -1,6 +1,6 @@
 import type { Leftover, Server } from '../roll/schema.ts';
-import { leftoverName, rowName } from '../roll/words.ts';
 import type { Core } from '../supervisor/core.ts';
+import { leftoverName, rowName } from '../text/words.ts';
 import { UsageError } from './io.ts';
 
 export type Target =

@@ -1,7 +1,8 @@
 /** Which host a command is about: this machine, unless `--host` names another. */
-import { aliasOf, hostNamed, THIS_MACHINE } from '../roll/host-words.ts';
+
 import type { Roll } from '../roll/schema.ts';
 import type { Core } from '../supervisor/core.ts';
+import { aliasOf, hostNamed, THIS_MACHINE } from '../text/host-words.ts';
 import { failureText } from './failure.ts';
 import { type Arguments, UsageError } from './io.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Node, type ParseError, parseTree, printParseErrorCode, stripComments } from 'jsonc-parser';
 import type { z } from 'zod';
-import { listed } from '../roll/words.ts';
+import { listed } from '../text/words.ts';
 import {
   type Config,
   customKindSchema,

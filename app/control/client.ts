@@ -1,11 +1,11 @@
 /** The `rollcall` command's end of the control socket: the supervisor of the running app, seen from outside. */
 import { connect, type Socket } from 'node:net';
 import type { z } from 'zod';
+import { FrameReader, MalformedFrame } from '../ipc/frames.ts';
 import type { Show } from '../roll/channels.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import { type Roll, rollSchema } from '../roll/schema.ts';
 import type { Actor, Core, Explanation, LogText } from '../supervisor/core.ts';
-import { FrameReader, MalformedFrame } from './frames.ts';
 import {
   ANSWER_LIMIT,
   frame,

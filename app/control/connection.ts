@@ -1,9 +1,9 @@
 /** One connected `rollcall` command, as the app sees it. */
 import type { Socket } from 'node:net';
 import type { z } from 'zod';
+import { FrameReader, MalformedFrame } from '../ipc/frames.ts';
 import type { Show } from '../roll/channels.ts';
 import type { Core } from '../supervisor/core.ts';
-import { FrameReader, MalformedFrame } from './frames.ts';
 import {
   ANSWER_LIMIT,
   frame,

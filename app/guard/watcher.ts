@@ -1,6 +1,7 @@
 /** What the guard keeps of the app while the app lives. Knows no socket and no process. */
-import { FrameReader } from '../control/frames.ts';
+
 import type { ProcessRef } from '../identity/identity.ts';
+import { FrameReader } from '../ipc/frames.ts';
 import type { Afterwards } from '../supervisor/guard-port.ts';
 import {
   type FromGuard,

@@ -10,7 +10,7 @@ import {
   plural,
   rowName,
   sentenceAge,
-} from '../roll/words.ts';
+} from '../text/words.ts';
 
 export interface AlertInput {
   readonly servers: readonly Server[];

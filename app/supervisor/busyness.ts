@@ -1,7 +1,7 @@
 /** Is a server busy? Every sign that can be had without touching it, weighed together. Pure. */
 import type { Outgoing, ProcessInfo } from '../hosts/host.ts';
-import { sentenceAge } from '../roll/words.ts';
 import type { Busyness } from '../servers/kind.ts';
+import { sentenceAge } from '../text/words.ts';
 import { nameOf } from './members.ts';
 import { LOW_CPU_PERCENT } from './memory.ts';
 import type { Spans } from './spans.ts';

@@ -1,7 +1,7 @@
 /** Who is connected to a server. Pure. */
 import type { Look, UnixListening } from '../hosts/host.ts';
 import type { Server } from '../roll/schema.ts';
-import { plural } from '../roll/words.ts';
+import { plural } from '../text/words.ts';
 import { nameOf } from './members.ts';
 import type { ClientFact } from './standing.ts';
 

@@ -4,8 +4,8 @@
  */
 import type { ProcessInfo } from '../hosts/host.ts';
 import { type Server, STANDINGS } from '../roll/schema.ts';
-import { plural } from '../roll/words.ts';
 import type { ServerGroup } from '../servers/group.ts';
+import { plural } from '../text/words.ts';
 import type { JudgedServer } from './judged-server.ts';
 import { reapPermission, stopPermission } from './permissions.ts';
 import { sumOrNull } from './server-words.ts';

@@ -1,6 +1,6 @@
 /** What a PID or an id is, in words. */
 import type { Host } from '../hosts/host.ts';
-import { rowName } from '../roll/words.ts';
+import { rowName } from '../text/words.ts';
 import type { Explanation } from './core.ts';
 import { unprovedSentence } from './faults.ts';
 import { nameOf } from './members.ts';

@@ -2,7 +2,7 @@
 import { LOCAL_HOST } from '../config/schema.ts';
 import type { UnprovedProcess } from '../hosts/host.ts';
 import type { Alert } from '../roll/schema.ts';
-import { plural } from '../roll/words.ts';
+import { plural } from '../text/words.ts';
 
 export interface Troubles {
   /** Name of the host it concerns. */

@@ -6,7 +6,7 @@ import { LOCAL_HOST } from '../config/schema.ts';
 import type { WriterLock } from '../control/writer-lock.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import type { Alert, ReapResult, Roll } from '../roll/schema.ts';
-import { plural } from '../roll/words.ts';
+import { plural } from '../text/words.ts';
 import { Asides } from './asides.ts';
 import type { Actor, Explanation, LocalCore, LogText, QuitReport, Supervised } from './core.ts';
 import { done, failed, failureOf } from './failure.ts';

@@ -6,7 +6,7 @@ import type { ExitStatus } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import type { Ended, LifeState } from '../roll/schema.ts';
-import { rowName } from '../roll/words.ts';
+import { rowName } from '../text/words.ts';
 import {
   adopted,
   isOver,

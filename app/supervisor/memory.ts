@@ -4,7 +4,7 @@
  * authorises a signal.
  */
 import { z } from 'zod';
-import { formatBytes, plural } from '../roll/words.ts';
+import { formatBytes, plural } from '../text/words.ts';
 import type { RememberedOwner } from './owner.ts';
 
 /** A sample a minute for an hour. */

@@ -4,7 +4,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { ExitStatus } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
 import type { Server } from '../roll/schema.ts';
-import { rowName } from '../roll/words.ts';
+import { rowName } from '../text/words.ts';
 import type { JudgedServer } from './judged-server.ts';
 import { exitWords } from './lifecycle.ts';
 import type { Lives } from './lives.ts';

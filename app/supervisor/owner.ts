@@ -3,9 +3,9 @@
  * Pure; memory of owners that have gone is handed in.
  */
 import type { Look, ProcessInfo } from '../hosts/host.ts';
-import { clockTime } from '../roll/words.ts';
 import { recognisable } from '../servers/group.ts';
 import { isPlainWrapper, mayBePlainWrapper } from '../servers/wrappers.ts';
+import { clockTime } from '../text/words.ts';
 import { ownerLabel } from './owner-label.ts';
 import type { OwnerFact } from './standing.ts';
 

@@ -1,9 +1,9 @@
 /** Waiting until what was started really serves: the process that listens, answering as its kind. */
 import type { Host, Look, ProcessInfo, Spawned } from '../hosts/host.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { serverLabel } from '../roll/words.ts';
 import type { Endpoint, Health } from '../servers/kind.ts';
 import { oneLine, redactArgv } from '../servers/redact.ts';
+import { serverLabel } from '../text/words.ts';
 import { groupsOf } from './belongings.ts';
 import { ActFailed } from './failure.ts';
 import { isFinished, nameOf } from './members.ts';

@@ -4,7 +4,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
 import { type RecordStore, RecordStuck } from '../records/store.ts';
 import type { ReapResult, Task } from '../roll/schema.ts';
-import { formatBytes, plural } from '../roll/words.ts';
+import { formatBytes, plural } from '../text/words.ts';
 import { isStill } from './belongings.ts';
 import { type EndResult, type EndTarget, endTree } from './ender.ts';
 import { failureOf } from './failure.ts';

@@ -4,7 +4,7 @@ import type { ServerRecord } from '../records/schema.ts';
 import { RecordChanged } from '../records/store.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { RecordEntry, Server } from '../roll/schema.ts';
-import { rowName } from '../roll/words.ts';
+import { rowName } from '../text/words.ts';
 import { type ActParts, serverById } from './act-parts.ts';
 import { ActFailed, done } from './failure.ts';
 

@@ -1,11 +1,11 @@
 /** The session ledger and the session-end hooks of this process: one for all hosts, since both are this person's. */
 
 import type { Alert } from '../roll/schema.ts';
-import { capitalised, plural } from '../roll/words.ts';
 import type { LifeLedger } from '../sessions/book.ts';
 import { type HookFailure, Hooks, type HooksParts } from '../sessions/hooks.ts';
 import { keepingOf } from '../sessions/keeping.ts';
 import { Ledger } from '../sessions/ledger.ts';
+import { capitalised, plural } from '../text/words.ts';
 
 export interface KeepingParts extends Omit<HooksParts, 'ledger'> {
   readonly ledgerFile: string;

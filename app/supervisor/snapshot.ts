@@ -15,7 +15,7 @@ import type {
   Session,
   Task,
 } from '../roll/schema.ts';
-import { plural } from '../roll/words.ts';
+import { plural } from '../text/words.ts';
 import { alertsOf } from './alerts.ts';
 import type { Judged } from './targets.ts';
 

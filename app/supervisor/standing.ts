@@ -8,8 +8,8 @@
  */
 
 import type { Check, Standing } from '../roll/schema.ts';
-import { sentenceAge } from '../roll/words.ts';
 import type { Busyness } from '../servers/kind.ts';
+import { sentenceAge } from '../text/words.ts';
 
 export type OwnerFact =
   | { readonly state: 'alive'; readonly label: string; readonly pid: number; readonly fact: string }

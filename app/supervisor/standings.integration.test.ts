@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
-import { leakedTotals } from '../roll/words.ts';
+import { leakedTotals } from '../text/words.ts';
 import { type Fake, installFake, installProgram, launchUnder } from './fake-opencode.testing.ts';
 import { exitOf, isAlive, Started, waitUntil } from './processes.testing.ts';
 import { openWorld, type World } from './world.testing.ts';

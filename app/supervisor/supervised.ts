@@ -1,6 +1,6 @@
 /** Which servers of ours there are, however much of them is seen just now, and what a guard has to do for them. Pure. */
 import type { RecordStore } from '../records/store.ts';
-import { rowName } from '../roll/words.ts';
+import { rowName } from '../text/words.ts';
 import type { QuitReport, Supervised } from './core.ts';
 import type { Afterwards } from './guard-port.ts';
 import type { Lives } from './lives.ts';

@@ -1,7 +1,7 @@
 /** Which rows a reap is about, what it would do to them, and whether it may. Pure. */
 import type { Plan } from '../roll/commands.ts';
 import type { Permission, Server } from '../roll/schema.ts';
-import { leftoverName, plural, reapedBytes, rowName } from '../roll/words.ts';
+import { leftoverName, plural, reapedBytes, rowName } from '../text/words.ts';
 import type { JudgedServer } from './judged-server.ts';
 import type { JudgedLeftover } from './leftovers.ts';
 

@@ -2,7 +2,7 @@
 import { homedir } from 'node:os';
 import type { Plan } from '../../app/roll/commands.ts';
 import type { Roll, Server, Task } from '../../app/roll/schema.ts';
-import { leakedTotals, leakSentence, plural, rowName } from '../../app/roll/words.ts';
+import { leakedTotals, leakSentence, plural, rowName } from '../../app/text/words.ts';
 import { planOf } from '../../renderer/preview/bridge.ts';
 import { exampleRoll, HOME, localRoll } from '../../renderer/preview/rolls.ts';
 

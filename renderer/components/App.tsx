@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
-import { THIS_MACHINE } from '../../app/roll/host-words.ts';
 import type { Roll } from '../../app/roll/schema.ts';
+import { THIS_MACHINE } from '../../app/text/host-words.ts';
 import { Dialogs } from '../dialogs/Dialogs.tsx';
 import { Questions } from '../dialogs/Questions.tsx';
 import { useRollcall, useWindow } from '../state/context.tsx';

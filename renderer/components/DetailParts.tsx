@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { Check, ProcessRow } from '../../app/roll/schema.ts';
-import { capitalised } from '../../app/roll/words.ts';
+import { capitalised } from '../../app/text/words.ts';
 import { treeLines } from '../view/processTree.ts';
 import { type ActItem, buttonActs } from '../view/serverActs.ts';
 import { Glyph } from './Glyph.tsx';

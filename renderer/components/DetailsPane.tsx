@@ -1,7 +1,7 @@
 import { useMemo, useRef } from 'react';
-import { hostStatus, isReachable } from '../../app/roll/host-words.ts';
 import type { HostEntry, Leftover, Roll, Server } from '../../app/roll/schema.ts';
-import { clockTime, formatBytes, rollHeadline, shortenPath } from '../../app/roll/words.ts';
+import { hostStatus, isReachable } from '../../app/text/host-words.ts';
+import { clockTime, formatBytes, rollHeadline, shortenPath } from '../../app/text/words.ts';
 import { useActs, useWindow } from '../state/context.tsx';
 import { leftoverActs } from '../view/serverActs.ts';
 import { phases } from '../view/strips.ts';

@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useState } from 'react';
+import type { Alert, Ended } from '../../app/roll/schema.ts';
 import {
   endedCause,
   endedDetail,
@@ -7,8 +8,7 @@ import {
   endedTitle,
   isAwaited,
   startAgainLabel,
-} from '../../app/roll/ended-words.ts';
-import type { Alert, Ended } from '../../app/roll/schema.ts';
+} from '../../app/text/ended-words.ts';
 import { useActs } from '../state/context.tsx';
 import { Glyph } from './Glyph.tsx';
 import { Button, useNow } from './parts.tsx';

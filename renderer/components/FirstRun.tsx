@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import { offeredHosts } from '../../app/roll/host-words.ts';
 import type { Offered, Roll } from '../../app/roll/schema.ts';
-import { listed, plural } from '../../app/roll/words.ts';
+import { offeredHosts } from '../../app/text/host-words.ts';
+import { listed, plural } from '../../app/text/words.ts';
 import { CheckBox } from '../dialogs/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { Glyph } from './Glyph.tsx';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { isReachable } from '../../app/roll/host-words.ts';
 import type { HostEntry, Roll } from '../../app/roll/schema.ts';
-import { clockTime, sentenceAge } from '../../app/roll/words.ts';
+import { isReachable } from '../../app/text/host-words.ts';
+import { clockTime, sentenceAge } from '../../app/text/words.ts';
 import { useWindow } from '../state/context.tsx';
 import { useNow } from './parts.tsx';
 

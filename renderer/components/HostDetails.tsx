@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import { hostStateWords, hostStatus, isLost, nextAttempt, sharedSentence } from '../../app/roll/host-words.ts';
 import type { HostEntry, SshEntry } from '../../app/roll/schema.ts';
-import { clockTime, formatBytes, formatCpu, plural } from '../../app/roll/words.ts';
+import { hostStateWords, hostStatus, isLost, nextAttempt, sharedSentence } from '../../app/text/host-words.ts';
+import { clockTime, formatBytes, formatCpu, plural } from '../../app/text/words.ts';
 import { StepList } from '../dialogs/StepList.tsx';
 import { useActs } from '../state/context.tsx';
 import { hostActs } from '../view/hostActs.ts';

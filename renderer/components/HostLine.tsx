@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
-import { hostStatus } from '../../app/roll/host-words.ts';
 import type { HostEntry } from '../../app/roll/schema.ts';
+import { hostStatus } from '../../app/text/host-words.ts';
 import { useActs } from '../state/context.tsx';
 import { hostActs } from '../view/hostActs.ts';
 import { hostFigure, hostShape, hostTooltip } from '../view/hostItems.ts';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { hostTrouble, isSilent, keyChanged } from '../../app/roll/host-words.ts';
 import type { HostEntry } from '../../app/roll/schema.ts';
+import { hostTrouble, isSilent, keyChanged } from '../../app/text/host-words.ts';
 import { useActs } from '../state/context.tsx';
 import { HostGlyph, useRetryClock } from './HostLine.tsx';
 import { Button } from './parts.tsx';

@@ -1,5 +1,5 @@
 import type { Roll } from '../../app/roll/schema.ts';
-import { plural } from '../../app/roll/words.ts';
+import { plural } from '../../app/text/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { Glyph } from './Glyph.tsx';
 import { HostLine, SideLine } from './HostLine.tsx';

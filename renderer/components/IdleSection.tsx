@@ -1,6 +1,6 @@
 import { useId } from 'react';
 import type { Server } from '../../app/roll/schema.ts';
-import { minuteTime } from '../../app/roll/words.ts';
+import { minuteTime } from '../../app/text/words.ts';
 import { useActs } from '../state/context.tsx';
 import { idleChoices, idleWords } from '../view/idle.ts';
 import { Section } from './DetailParts.tsx';

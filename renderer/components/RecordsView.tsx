@@ -1,5 +1,5 @@
 import type { RecordEntry, Roll } from '../../app/roll/schema.ts';
-import { clockTime, NOTHING, plural, sentenceAge, shortenPath } from '../../app/roll/words.ts';
+import { clockTime, NOTHING, plural, sentenceAge, shortenPath } from '../../app/text/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
 import { type RecordItem, recordItems, recordKey } from '../view/recordItems.ts';

@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import type { Leftover, Server } from '../../app/roll/schema.ts';
-import { formatCpu, NOTHING, serverPlace, shortenPath, standingWord } from '../../app/roll/words.ts';
+import { formatCpu, NOTHING, serverPlace, shortenPath, standingWord } from '../../app/text/words.ts';
 import { ownerWords, sessionsWords, tagOf } from '../view/serverItems.ts';
 import { Glyph } from './Glyph.tsx';
 import { Age, Bytes, CELL, Path } from './parts.tsx';

@@ -1,7 +1,7 @@
-import { lifeWords } from '../../app/roll/ended-words.ts';
-import { isReachable, THIS_MACHINE } from '../../app/roll/host-words.ts';
 import type { HostEntry, Server } from '../../app/roll/schema.ts';
-import { sessionCounts } from '../../app/roll/session-words.ts';
+import { lifeWords } from '../../app/text/ended-words.ts';
+import { isReachable, THIS_MACHINE } from '../../app/text/host-words.ts';
+import { sessionCounts } from '../../app/text/session-words.ts';
 import {
   capitalised,
   clockTime,
@@ -11,7 +11,7 @@ import {
   serverPlace,
   shortenPath,
   standingWord,
-} from '../../app/roll/words.ts';
+} from '../../app/text/words.ts';
 import { useActs, useWindow } from '../state/context.tsx';
 import { useCarried } from '../state/useCarried.ts';
 import { serverActs } from '../view/serverActs.ts';

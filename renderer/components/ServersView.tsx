@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
-import { sharedSentence } from '../../app/roll/host-words.ts';
 import type { HostEntry, Roll } from '../../app/roll/schema.ts';
-import { plural, serverLabel } from '../../app/roll/words.ts';
+import { sharedSentence } from '../../app/text/host-words.ts';
+import { plural, serverLabel } from '../../app/text/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
 import { steppedAge } from '../view/age.ts';

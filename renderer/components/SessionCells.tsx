@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import type { Session } from '../../app/roll/schema.ts';
-import { sessionName, sessionStateWord } from '../../app/roll/session-words.ts';
-import { capitalised, NOTHING, shortenPath } from '../../app/roll/words.ts';
+import { sessionName, sessionStateWord } from '../../app/text/session-words.ts';
+import { capitalised, NOTHING, shortenPath } from '../../app/text/words.ts';
 import { stateLook } from '../view/sessionItems.ts';
 import { Glyph } from './Glyph.tsx';
 import { Age, CELL, Path } from './parts.tsx';

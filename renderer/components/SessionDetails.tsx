@@ -1,7 +1,7 @@
 import { type ReactNode, useRef } from 'react';
-import { isReachable } from '../../app/roll/host-words.ts';
 import type { HostEntry, Roll, Server, Session, SessionState } from '../../app/roll/schema.ts';
-import { isAtWork, isLive, sessionName, sessionStateWord } from '../../app/roll/session-words.ts';
+import { isReachable } from '../../app/text/host-words.ts';
+import { isAtWork, isLive, sessionName, sessionStateWord } from '../../app/text/session-words.ts';
 import {
   capitalised,
   clockTime,
@@ -11,7 +11,7 @@ import {
   sentenceAge,
   serverLabel,
   shortenPath,
-} from '../../app/roll/words.ts';
+} from '../../app/text/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
 import { childProcesses } from '../view/processTree.ts';

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react';
 import type { Roll, Session } from '../../app/roll/schema.ts';
-import { sessionName } from '../../app/roll/session-words.ts';
+import { sessionName } from '../../app/text/session-words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { type Scope, select } from '../state/store.ts';
 import { steppedAge } from '../view/age.ts';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Roll } from '../../app/roll/schema.ts';
-import { sentenceAge, shortenPath } from '../../app/roll/words.ts';
+import { sentenceAge, shortenPath } from '../../app/text/words.ts';
 import { useActs, useWindow } from '../state/context.tsx';
 import { Glyph } from './Glyph.tsx';
 import { Button } from './parts.tsx';

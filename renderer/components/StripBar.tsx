@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
-import { leakedTotals, reapLabel, serverLabel } from '../../app/roll/words.ts';
+import { leakedTotals, reapLabel, serverLabel } from '../../app/text/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { hasKey, type Strip, strips, taskTitle } from '../view/strips.ts';
 import { EndedStrip } from './EndedStrip.tsx';

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
 import type { AuditEntry, Roll } from '../../app/roll/schema.ts';
-import { eventWords, type TimelineChoice } from '../../app/roll/timeline-words.ts';
-import { capitalised, clockTime, plural, shortenPath } from '../../app/roll/words.ts';
+import { eventWords, type TimelineChoice } from '../../app/text/timeline-words.ts';
+import { capitalised, clockTime, plural, shortenPath } from '../../app/text/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { type Scope, select } from '../state/store.ts';
 import { afterSubject, type EntryItem, eventShape, timelineItems, timeOfDay } from '../view/timelineItems.ts';

@@ -1,6 +1,6 @@
 import type { RefObject } from 'react';
 import type { Roll } from '../../app/roll/schema.ts';
-import { isLive } from '../../app/roll/session-words.ts';
+import { isLive } from '../../app/text/session-words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import type { ListView } from '../state/store.ts';
 import { Glyph } from './Glyph.tsx';

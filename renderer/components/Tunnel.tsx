@@ -1,5 +1,5 @@
-import { isLost, isReachable } from '../../app/roll/host-words.ts';
 import type { HostEntry, Server } from '../../app/roll/schema.ts';
+import { isLost, isReachable } from '../../app/text/host-words.ts';
 import { Facts, Section } from './DetailParts.tsx';
 
 function portOf(url: string | null): string | null {

@@ -1,6 +1,6 @@
 /** Small pieces that every view uses: numbers with their unit's slot, paths, buttons. */
 import { type ComponentProps, type ReactNode, useEffect, useState } from 'react';
-import { columnAgeParts, formatBytes, pathHead, pathTail } from '../../app/roll/words.ts';
+import { columnAgeParts, formatBytes, pathHead, pathTail } from '../../app/text/words.ts';
 
 /** Roles of a virtualised grid, whose rows are positioned one by one and therefore cannot be table elements. */
 export const ROW_GROUP = { role: 'rowgroup' } as const;

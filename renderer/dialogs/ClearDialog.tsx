@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { CommandResult, Failure } from '../../app/roll/commands.ts';
 import type { RecordEntry } from '../../app/roll/schema.ts';
-import { plural, shortenPath } from '../../app/roll/words.ts';
+import { plural, shortenPath } from '../../app/text/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button, Path } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';

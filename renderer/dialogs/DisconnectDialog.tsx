@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { HostEntry, Server } from '../../app/roll/schema.ts';
-import { sessionConsequences } from '../../app/roll/session-words.ts';
-import { formatBytes, memoryOf, plural, serverLabel } from '../../app/roll/words.ts';
+import { sessionConsequences } from '../../app/text/session-words.ts';
+import { formatBytes, memoryOf, plural, serverLabel } from '../../app/text/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';

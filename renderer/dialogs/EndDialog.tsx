@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { Server, Session } from '../../app/roll/schema.ts';
-import { isAtWork, sessionConsequences } from '../../app/roll/session-words.ts';
-import { formatBytes, plural, rowName, serverLabel } from '../../app/roll/words.ts';
+import { isAtWork, sessionConsequences } from '../../app/text/session-words.ts';
+import { formatBytes, plural, rowName, serverLabel } from '../../app/text/words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { useCarried } from '../state/useCarried.ts';

@@ -1,7 +1,7 @@
 import { type FormEvent, useId, useState } from 'react';
 import type { Failure } from '../../app/roll/commands.ts';
-import { aliasOf, offeredHosts } from '../../app/roll/host-words.ts';
 import type { Roll } from '../../app/roll/schema.ts';
+import { aliasOf, offeredHosts } from '../../app/text/host-words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import type { HostForm } from '../state/store.ts';

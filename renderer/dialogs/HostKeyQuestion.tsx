@@ -1,5 +1,5 @@
 import { useId, useState } from 'react';
-import { groupedFingerprint, keyTypeOf, sameFingerprint } from '../../app/roll/host-words.ts';
+import { groupedFingerprint, keyTypeOf, sameFingerprint } from '../../app/text/host-words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button } from '../components/parts.tsx';
 import { DialogShell } from './DialogShell.tsx';

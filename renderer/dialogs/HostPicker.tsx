@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useId, useState } from 'react';
 import type { Offered } from '../../app/roll/schema.ts';
-import { plural } from '../../app/roll/words.ts';
+import { plural } from '../../app/text/words.ts';
 
 /** As many as are seen at once; typing narrows the rest. */
 export const SHOWN_LIMIT = 6;

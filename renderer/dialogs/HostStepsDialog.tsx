@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { CommandResult, Failure } from '../../app/roll/commands.ts';
+import type { HostEntry, Roll } from '../../app/roll/schema.ts';
 import {
   failureTitle,
   foundWords,
@@ -7,8 +8,7 @@ import {
   hostStatus,
   keyChanged,
   sharedSentence,
-} from '../../app/roll/host-words.ts';
-import type { HostEntry, Roll } from '../../app/roll/schema.ts';
+} from '../../app/text/host-words.ts';
 import { useRetryClock } from '../components/HostLine.tsx';
 import { Button } from '../components/parts.tsx';
 import { useActs, useRollcall } from '../state/context.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { commandOf, failureTitle } from '../../app/roll/host-words.ts';
 import type { HostEntry } from '../../app/roll/schema.ts';
+import { commandOf, failureTitle } from '../../app/text/host-words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { DialogShell } from './DialogShell.tsx';

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
 import type { RequestResult } from '../../app/roll/channels.ts';
-import { endedCause } from '../../app/roll/ended-words.ts';
 import type { Ended } from '../../app/roll/schema.ts';
-import { shortenPath } from '../../app/roll/words.ts';
+import { endedCause } from '../../app/text/ended-words.ts';
+import { shortenPath } from '../../app/text/words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { DialogShell } from './DialogShell.tsx';

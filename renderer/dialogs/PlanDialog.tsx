@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import type { Plan } from '../../app/roll/commands.ts';
 import type { ReapResult } from '../../app/roll/schema.ts';
-import { isAtWork } from '../../app/roll/session-words.ts';
-import { formatBytes, leakedThings, plural } from '../../app/roll/words.ts';
+import { isAtWork } from '../../app/text/session-words.ts';
+import { formatBytes, leakedThings, plural } from '../../app/text/words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { useCarried } from '../state/useCarried.ts';

@@ -1,7 +1,7 @@
 import type { Plan } from '../../app/roll/commands.ts';
 import type { ReapResult, Session, Task } from '../../app/roll/schema.ts';
-import { interruptions, liveSessionsOn } from '../../app/roll/session-words.ts';
-import { withoutHost } from '../../app/roll/words.ts';
+import { interruptions, liveSessionsOn } from '../../app/text/session-words.ts';
+import { withoutHost } from '../../app/text/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Bytes } from '../components/parts.tsx';
 import { CheckBox, Outcome } from './parts.tsx';

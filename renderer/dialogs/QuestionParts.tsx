@@ -1,5 +1,5 @@
-import { timeLeft } from '../../app/roll/host-words.ts';
 import type { Question } from '../../app/roll/schema.ts';
+import { timeLeft } from '../../app/text/host-words.ts';
 import { useNow } from '../components/parts.tsx';
 
 export interface QuestionProps {

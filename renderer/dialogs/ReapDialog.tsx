@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import type { Plan } from '../../app/roll/commands.ts';
 import type { Session } from '../../app/roll/schema.ts';
-import { sessionConsequences } from '../../app/roll/session-words.ts';
-import { formatBytes, plural, withoutHost } from '../../app/roll/words.ts';
+import { sessionConsequences } from '../../app/text/session-words.ts';
+import { formatBytes, plural, withoutHost } from '../../app/text/words.ts';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { useCarried } from '../state/useCarried.ts';

@@ -1,6 +1,6 @@
 import { type FormEvent, useId, useRef, useState } from 'react';
 import type { Question } from '../../app/roll/schema.ts';
-import { pathTail } from '../../app/roll/words.ts';
+import { pathTail } from '../../app/text/words.ts';
 import { Button } from '../components/parts.tsx';
 import { DialogShell } from './DialogShell.tsx';
 import { type QuestionProps, TimeLeft } from './QuestionParts.tsx';

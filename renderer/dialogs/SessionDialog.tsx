@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { Session } from '../../app/roll/schema.ts';
-import { hooksSentence, isAtWork, sessionName } from '../../app/roll/session-words.ts';
+import { hooksSentence, isAtWork, sessionName } from '../../app/text/session-words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button } from '../components/parts.tsx';
 import { useActs, useWindow } from '../state/context.tsx';

@@ -1,6 +1,6 @@
 import { type FormEvent, useId, useState } from 'react';
-import { isReachable, THIS_MACHINE } from '../../app/roll/host-words.ts';
 import type { HostEntry, Roll } from '../../app/roll/schema.ts';
+import { isReachable, THIS_MACHINE } from '../../app/text/host-words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button } from '../components/parts.tsx';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';

@@ -1,5 +1,5 @@
-import { stepWords } from '../../app/roll/host-words.ts';
 import { SSH_STEPS, type SshEntry, type SshStepEntry } from '../../app/roll/schema.ts';
+import { stepWords } from '../../app/text/host-words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 
 const LOOKS = {

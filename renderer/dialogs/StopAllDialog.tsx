@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import type { CommandResult } from '../../app/roll/commands.ts';
 import type { Server } from '../../app/roll/schema.ts';
-import { sessionConsequences } from '../../app/roll/session-words.ts';
-import { formatBytes, memoryOf, plural, rowName } from '../../app/roll/words.ts';
+import { sessionConsequences } from '../../app/text/session-words.ts';
+import { formatBytes, memoryOf, plural, rowName } from '../../app/text/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';

@@ -9,7 +9,7 @@ import type {
 } from '../../app/roll/channels.ts';
 import type { Command, CommandResult, Plan } from '../../app/roll/commands.ts';
 import type { ReapResult, Roll } from '../../app/roll/schema.ts';
-import { leakedTotals, leftoverName, rowName } from '../../app/roll/words.ts';
+import { leakedTotals, leftoverName, rowName } from '../../app/text/words.ts';
 import { HOME } from './rolls.ts';
 
 type Answers = { [N in RequestName]: (payload: RequestPayload<N>) => RequestResult<N> | Promise<RequestResult<N>> };

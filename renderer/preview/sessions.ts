@@ -1,6 +1,6 @@
 /** Sessions of the example servers; the numbers are those of the look: 5 busy, 14 idle. */
 import type { Roll, Server, Session, SessionState } from '../../app/roll/schema.ts';
-import { serverLabel } from '../../app/roll/words.ts';
+import { serverLabel } from '../../app/text/words.ts';
 import { ago, DAY, HOME, HOUR, id, MINUTE } from './base.ts';
 
 interface Brief {

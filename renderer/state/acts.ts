@@ -1,8 +1,8 @@
 import type { Bridge, RequestName, RequestPayload, RequestResult } from '../../app/roll/channels.ts';
 import type { Command, CommandResult, Failure, Plan } from '../../app/roll/commands.ts';
-import { actRefusal } from '../../app/roll/host-words.ts';
 import type { Ended, HostEntry, Leftover, Permission, RecordEntry, Server } from '../../app/roll/schema.ts';
-import { leftoverName, rowName } from '../../app/roll/words.ts';
+import { actRefusal } from '../../app/text/host-words.ts';
+import { leftoverName, rowName } from '../../app/text/words.ts';
 import { type Act, urlRefusal } from '../view/serverActs.ts';
 import { brokenConnection, refused } from './failures.ts';
 import { type HostWishes, hostWishes } from './hostWishes.ts';

@@ -1,7 +1,7 @@
 /** What a person asks of hosts: to add, connect, leave and remove them, and to hand an answer to ssh. */
 import type { Command, CommandResult, Failure } from '../../app/roll/commands.ts';
-import { hostNamed, stoppedByDisconnect } from '../../app/roll/host-words.ts';
 import type { HostEntry } from '../../app/roll/schema.ts';
+import { hostNamed, stoppedByDisconnect } from '../../app/text/host-words.ts';
 import type { HostAct } from '../view/hostActs.ts';
 import type { Dialog, HostForm, HostSteps, WindowStore } from './store.ts';
 

@@ -1,7 +1,7 @@
 /** Where the window stands: what tray, notifications and second launches open, and the mirror of the roll. */
 import { applyChange } from '../../app/roll/change.ts';
 import type { Bridge, Show } from '../../app/roll/channels.ts';
-import { endedBy } from '../../app/roll/ended-words.ts';
+import { endedBy } from '../../app/text/ended-words.ts';
 import { endedKey } from '../view/strips.ts';
 import type { Acts } from './acts.ts';
 import { brokenConnection } from './failures.ts';

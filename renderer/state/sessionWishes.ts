@@ -1,10 +1,10 @@
 /** What a person asks of sessions and of what watches them: idle times, session-end hooks, the timeline's export. */
 import type { RequestResult } from '../../app/roll/channels.ts';
 import type { Command, Failure } from '../../app/roll/commands.ts';
-import { actRefusal } from '../../app/roll/host-words.ts';
 import type { Session } from '../../app/roll/schema.ts';
-import { sessionName, shellCommand } from '../../app/roll/session-words.ts';
-import type { TimelineChoice } from '../../app/roll/timeline-words.ts';
+import { actRefusal } from '../../app/text/host-words.ts';
+import { sessionName, shellCommand } from '../../app/text/session-words.ts';
+import type { TimelineChoice } from '../../app/text/timeline-words.ts';
 import { openRefusal, type SessionAct } from '../view/sessionActs.ts';
 import { refused } from './failures.ts';
 import { type Dialog, revealServer, type WindowStore } from './store.ts';

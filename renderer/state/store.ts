@@ -1,9 +1,9 @@
 import { createStore, type StoreApi } from 'zustand/vanilla';
 import type { RequestResult } from '../../app/roll/channels.ts';
 import type { CommandResult, Failure } from '../../app/roll/commands.ts';
-import { hostTrouble } from '../../app/roll/host-words.ts';
 import type { Alert, Ended, HostEntry, RecordEntry, Roll, Server, Session } from '../../app/roll/schema.ts';
 import { share } from '../../app/roll/share.ts';
+import { hostTrouble } from '../../app/text/host-words.ts';
 import type { Sort } from '../view/serverItems.ts';
 import type { SessionSort } from '../view/sessionItems.ts';
 

@@ -1,5 +1,5 @@
 import type { Server, Session } from '../../app/roll/schema.ts';
-import { liveSessionsOn } from '../../app/roll/session-words.ts';
+import { liveSessionsOn } from '../../app/text/session-words.ts';
 import { useWindow } from './context.tsx';
 
 const NONE: readonly Session[] = [];

@@ -1,5 +1,5 @@
-import { isLost, keyChanged } from '../../app/roll/host-words.ts';
 import type { HostEntry } from '../../app/roll/schema.ts';
+import { isLost, keyChanged } from '../../app/text/host-words.ts';
 import type { ActItem } from './serverActs.ts';
 
 export type HostAct =

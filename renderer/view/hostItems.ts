@@ -1,6 +1,6 @@
-import { hostStatus, runningStep, secondsToRetry, sharedSentence, shortStep } from '../../app/roll/host-words.ts';
 import type { HostEntry } from '../../app/roll/schema.ts';
-import { formatBytes, formatCpu, plural } from '../../app/roll/words.ts';
+import { hostStatus, runningStep, secondsToRetry, sharedSentence, shortStep } from '../../app/text/host-words.ts';
+import { formatBytes, formatCpu, plural } from '../../app/text/words.ts';
 import type { GlyphName } from '../components/shapes.ts';
 
 export interface HostShape {

@@ -1,6 +1,6 @@
 import { matches } from '../../app/roll/matching.ts';
 import type { RecordEntry, Roll } from '../../app/roll/schema.ts';
-import { plural } from '../../app/roll/words.ts';
+import { plural } from '../../app/text/words.ts';
 
 export interface RecordGroup {
   readonly type: 'group';

@@ -1,6 +1,6 @@
-import { actRefusal } from '../../app/roll/host-words.ts';
 import type { HostEntry, Leftover, Permission, Server } from '../../app/roll/schema.ts';
-import { serverLabel } from '../../app/roll/words.ts';
+import { actRefusal } from '../../app/text/host-words.ts';
+import { serverLabel } from '../../app/text/words.ts';
 
 export const ACTS = [
   'reap',

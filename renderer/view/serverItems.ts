@@ -1,6 +1,6 @@
-import { hostStatus, isReachable } from '../../app/roll/host-words.ts';
 import { matches } from '../../app/roll/matching.ts';
 import type { HostEntry, Leftover, Roll, Server, Standing } from '../../app/roll/schema.ts';
+import { hostStatus, isReachable } from '../../app/text/host-words.ts';
 import {
   byTrouble,
   clockTime,
@@ -12,7 +12,7 @@ import {
   serverLabel,
   shortenPath,
   standingWord,
-} from '../../app/roll/words.ts';
+} from '../../app/text/words.ts';
 
 export const SERVER_COLUMNS = ['standing', 'server', 'owner', 'sessions', 'cpu', 'memory', 'age'] as const;
 export type ServerColumn = (typeof SERVER_COLUMNS)[number];

@@ -1,5 +1,5 @@
-import { actRefusal } from '../../app/roll/host-words.ts';
 import type { HostEntry, Permission, Server, Session } from '../../app/roll/schema.ts';
+import { actRefusal } from '../../app/text/host-words.ts';
 import { type ActItem, urlRefusal } from './serverActs.ts';
 
 export type SessionAct =

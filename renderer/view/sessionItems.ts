@@ -1,8 +1,8 @@
-import { isReachable } from '../../app/roll/host-words.ts';
 import { matches } from '../../app/roll/matching.ts';
 import type { Roll, Session, SessionState } from '../../app/roll/schema.ts';
-import { isLive, sessionCounts, sessionName, sessionStateWord } from '../../app/roll/session-words.ts';
-import { pathTail, plural } from '../../app/roll/words.ts';
+import { isReachable } from '../../app/text/host-words.ts';
+import { isLive, sessionCounts, sessionName, sessionStateWord } from '../../app/text/session-words.ts';
+import { pathTail, plural } from '../../app/text/words.ts';
 import type { GlyphName } from '../components/shapes.ts';
 
 export const SESSION_COLUMNS = ['state', 'session', 'server', 'directory', 'host', 'for'] as const;

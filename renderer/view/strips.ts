@@ -1,6 +1,6 @@
-import { endedBy } from '../../app/roll/ended-words.ts';
-import { hostTrouble, isFaulty } from '../../app/roll/host-words.ts';
 import type { Alert, Ended, HostEntry, Roll, Task } from '../../app/roll/schema.ts';
+import { endedBy } from '../../app/text/ended-words.ts';
+import { hostTrouble, isFaulty } from '../../app/text/host-words.ts';
 
 /** What may stand in the strip over list and details. At most one is shown; the others are a link at its end. */
 export type Strip =

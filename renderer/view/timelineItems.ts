@@ -1,5 +1,5 @@
 import type { AuditEntry, Roll } from '../../app/roll/schema.ts';
-import { isChosen, type TimelineChoice } from '../../app/roll/timeline-words.ts';
+import { isChosen, type TimelineChoice } from '../../app/text/timeline-words.ts';
 import type { GlyphName } from '../components/shapes.ts';
 
 export interface DayItem {

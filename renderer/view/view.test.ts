@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { hostTrouble } from '../../app/roll/host-words.ts';
 import type { Roll, Task } from '../../app/roll/schema.ts';
-import type { TimelineChoice } from '../../app/roll/timeline-words.ts';
-import { hostHeadline, leakedTotals, rollHeadline } from '../../app/roll/words.ts';
+import { hostTrouble } from '../../app/text/host-words.ts';
+import type { TimelineChoice } from '../../app/text/timeline-words.ts';
+import { hostHeadline, leakedTotals, rollHeadline } from '../../app/text/words.ts';
 import { moveIndex, rowKey } from '../components/useGridKeys.ts';
 import { shortcut } from '../components/useShortcuts.ts';
 import { endedRoll, GIVEN_UP, MEANT, STARTING, WAITING } from '../preview/ended.ts';

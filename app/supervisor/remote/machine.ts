@@ -12,9 +12,9 @@ import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.
 import type { ConnectOptions, Link } from '../../hosts/ssh/link.ts';
 import { SteadyHost } from '../../hosts/ssh/steady-host.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
-import { plural } from '../../roll/words.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
 import type { LifeLedger } from '../../sessions/book.ts';
+import { plural } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
 import { HostSupervisor } from '../host-supervisor.ts';
 import { Memory } from '../memory.ts';

@@ -7,7 +7,7 @@ import type { ConnectOptions, Link } from '../../hosts/ssh/link.ts';
 import type { Transport } from '../../hosts/ssh/transport.ts';
 import type { Command, CommandResult } from '../../roll/commands.ts';
 import type { Offered, Question, SshEntry } from '../../roll/schema.ts';
-import { plural } from '../../roll/words.ts';
+import { plural } from '../../text/words.ts';
 import type { Actor, QuitReport } from '../core.ts';
 import { ActFailed, done, failed, failureOf } from '../failure.ts';
 import type { HostSupervisor } from '../host-supervisor.ts';

@@ -2,8 +2,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { FrameReader, MalformedFrame } from '../../../control/frames.ts';
-import { listenUnix } from '../../../control/unix-listener.ts';
+import { FrameReader, MalformedFrame } from '../../../ipc/frames.ts';
+import { listenUnix } from '../../../ipc/unix-listener.ts';
 import { ensureRuntimeFolder } from '../../../util/folders.ts';
 import type { Libc } from '../../local/libc.ts';
 import type { Admission, Ask, GivenUp, Question, Questioner } from '../questions.ts';

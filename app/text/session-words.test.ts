@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { server, session } from '../../e2e/support/fixture-roll.ts';
-import type { SessionState } from './schema.ts';
+import type { SessionState } from '../roll/schema.ts';
 import {
   busyByServer,
   interruptions,

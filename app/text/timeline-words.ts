@@ -1,6 +1,6 @@
 /** What the faces say of the audit's entries, and which of them a person asked to see. Pure, as `words.ts` is. */
-import { matches } from './matching.ts';
-import type { AuditEntry } from './schema.ts';
+import { matches } from '../roll/matching.ts';
+import type { AuditEntry } from '../roll/schema.ts';
 
 const EVENT_WORDS: Readonly<Record<string, string>> = {
   'signal-intent': 'about to signal',

@@ -1,5 +1,5 @@
 /** What tray, window and CLI say of a server that went away unasked. Pure, as `words.ts` is. */
-import type { Ended, LifeState, Roll } from './schema.ts';
+import type { Ended, LifeState, Roll } from '../roll/schema.ts';
 import { capitalised, plural } from './words.ts';
 
 const SECOND = 1000;

@@ -1,5 +1,5 @@
 /** What all faces say of sessions: states, names, counts, and what is interrupted. Pure, as `words.ts` is. */
-import { SESSION_STATES, type Server, type Session, type SessionState } from './schema.ts';
+import { SESSION_STATES, type Server, type Session, type SessionState } from '../roll/schema.ts';
 import { plural } from './words.ts';
 
 const STATE_WORDS: Readonly<Record<SessionState, string>> = {

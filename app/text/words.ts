@@ -2,7 +2,7 @@
  * How numbers, times, paths and names read, once for tray, window and CLI. Pure: no Node, no DOM, no locale, so that
  * all three faces say the same thing in the same words.
  */
-import type { Alert, Leftover, Roll, Server, Standing } from './schema.ts';
+import type { Alert, Leftover, Roll, Server, Standing } from '../roll/schema.ts';
 
 /** What stands where nothing is known; never 0. */
 export const NOTHING = '–';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { HostEntry, SshEntry } from '../roll/schema.ts';
 import {
   actRefusal,
   aliasOf,
@@ -21,7 +22,6 @@ import {
   stoppedByDisconnect,
   timeLeft,
 } from './host-words.ts';
-import type { HostEntry, SshEntry } from './schema.ts';
 
 const NOW = new Date(2026, 10, 30, 14, 32, 5).getTime();
 const at = (ms: number): string => new Date(NOW + ms).toISOString();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Ended } from '../roll/schema.ts';
 import { endedDetail, endedNext, endedSummary, endedTitle, startAgainLabel } from './ended-words.ts';
-import type { Ended } from './schema.ts';
 
 const NOW = Date.parse('2026-11-30T08:00:00.000Z');
 

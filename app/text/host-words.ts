@@ -1,5 +1,5 @@
 /** What all three faces say of a host that is reached over SSH: its state, its steps, why it failed, what it asks. */
-import type { HostEntry, Offered, Question, Roll, SshEntry, SshStepEntry } from './schema.ts';
+import type { HostEntry, Offered, Question, Roll, SshEntry, SshStepEntry } from '../roll/schema.ts';
 import { clockTime, plural } from './words.ts';
 
 /** The host that is this machine. */
