@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLocalHost } from '../app/hosts/local/local-host.ts';
-import { workerLooker } from '../app/hosts/local/look-client.ts';
+import { workerLooker } from '../app/hosts/local/look/look-client.ts';
 import { type Row, within } from './table.ts';
 
 const ROUNDS = 20;

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import systeminformation from 'systeminformation';
 import type { Host } from '../app/hosts/host.ts';
 import { createLocalHost } from '../app/hosts/local/local-host.ts';
-import { workerLooker } from '../app/hosts/local/look-client.ts';
+import { workerLooker } from '../app/hosts/local/look/look-client.ts';
 import { childFaults } from './children.ts';
 import { against, median, type Row, within } from './table.ts';
 

@@ -11,7 +11,7 @@ try {
   await build({
     entryPoints: {
       bench: path.join(root, 'bench/bench.ts'),
-      'look-worker': path.join(root, 'app/hosts/local/look-worker.ts'),
+      'look-worker': path.join(root, 'app/hosts/local/look/look-worker.ts'),
     },
     outdir: folder,
     bundle: true,

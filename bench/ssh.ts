@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { resolvePaths } from '../app/config/paths.ts';
 import { createLocalHost } from '../app/hosts/local/local-host.ts';
-import { workerLooker } from '../app/hosts/local/look-client.ts';
+import { workerLooker } from '../app/hosts/local/look/look-client.ts';
 import { createSshHost } from '../app/hosts/ssh/host/ssh-host.ts';
 import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
 import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { resolvePaths } from '../app/config/paths.ts';
-import { workerLooker } from '../app/hosts/local/look-client.ts';
+import { workerLooker } from '../app/hosts/local/look/look-client.ts';
 import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
 import { openLocalCore } from '../app/supervisor/local-core.ts';
 import { Started } from '../app/supervisor/processes.testing.ts';

@@ -16,7 +16,7 @@ export const nodeSides = [
   { source: 'main/app.ts', bundle: 'app.js' },
   // A sandboxed preload cannot be an ES module.
   { source: 'main/preload.ts', bundle: 'preload.cjs' },
-  { source: 'app/hosts/local/look-worker.ts', bundle: 'look-worker.js' },
+  { source: 'app/hosts/local/look/look-worker.ts', bundle: 'look-worker.js' },
   { source: 'app/guard/index.ts', bundle: 'guard.js' },
   // Loaded by the guard when the app is gone. Its name stays the same, since a build or an upgrade may have replaced
   // it under a guard that waits.

@@ -26,7 +26,7 @@ export async function bundleCommand(): Promise<string> {
   await build({
     ...NODE_SIDE,
     absWorkingDir: ROOT,
-    entryPoints: { cli: 'app/cli/index.ts', 'look-worker': 'app/hosts/local/look-worker.ts' },
+    entryPoints: { cli: 'app/cli/index.ts', 'look-worker': 'app/hosts/local/look/look-worker.ts' },
     outdir: out,
     // As in the build: a verb loads what it needs.
     splitting: true,

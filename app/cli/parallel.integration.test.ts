@@ -29,7 +29,7 @@ const APP = `
 import { writeFileSync } from 'node:fs';
 import { resolvePaths } from '../config/paths.ts';
 import { acquireWriter } from '../control/writer-lock.ts';
-import { inlineLooker } from '../hosts/local/looker.ts';
+import { inlineLooker } from '../hosts/local/look/looker.ts';
 import { recognise } from '../servers/recognise.ts';
 import { openLocalCore } from '../supervisor/local-core.ts';
 const paths = resolvePaths({ env: process.env, platform: process.platform, uid: process.getuid(), home: process.env.HOME });

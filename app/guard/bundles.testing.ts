@@ -12,7 +12,7 @@ const SOURCES = {
   'headless-app': 'app/guard/headless-app.testing.ts',
   guard: 'app/guard/index.ts',
   'guard-core': 'app/guard/take-over.ts',
-  'look-worker': 'app/hosts/local/look-worker.ts',
+  'look-worker': 'app/hosts/local/look/look-worker.ts',
   cli: 'app/cli/index.ts',
 } as const;
 

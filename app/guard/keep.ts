@@ -1,7 +1,7 @@
 /** Makes the keeper of this process: a run of its own, and the way a guard is started here. */
 import { randomUUID } from 'node:crypto';
 import type { Paths } from '../config/paths.ts';
-import { loadLibc } from '../hosts/local/libc.ts';
+import { loadLibc } from '../util/libc.ts';
 import { guardCommand } from './command.ts';
 import { type Budgets, GuardKeeper } from './keeper.ts';
 import { sayLatestRun } from './run-file.ts';

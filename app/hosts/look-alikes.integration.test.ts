@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { CustomKind } from '../servers/kind.ts';
 import { recognise } from '../servers/recognise.ts';
 import type { Host, Look } from './host.ts';
-import { inlineLooker } from './local/looker.ts';
+import { inlineLooker } from './local/look/looker.ts';
 import { NOTHING_ASKED, testHost } from './local/testing/hosts.ts';
 import { PYTHON, start, type TestProcess, temporaryFolder } from './local/testing/processes.ts';
 import { remoteHost } from './ssh/testing/remote.ts';

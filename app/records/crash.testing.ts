@@ -25,7 +25,7 @@ const MOST_CALLS = 400;
 /** Marks the first server that is supervised to keep running; no verb of the command does. */
 const KEEP = `
 import { resolvePaths } from '../config/paths.ts';
-import { inlineLooker } from '../hosts/local/looker.ts';
+import { inlineLooker } from '../hosts/local/look/looker.ts';
 import { recognise } from '../servers/recognise.ts';
 import { openLocalCore } from '../supervisor/local-core.ts';
 const paths = resolvePaths({ env: process.env, platform: process.platform, uid: process.getuid(), home: process.env.HOME });

@@ -16,7 +16,7 @@ const CAN_MOUNT =
 const APP = `
 import { resolvePaths } from '../config/paths.ts';
 import { acquireWriter } from '../control/writer-lock.ts';
-import { inlineLooker } from '../hosts/local/looker.ts';
+import { inlineLooker } from '../hosts/local/look/looker.ts';
 import { recognise } from '../servers/recognise.ts';
 import { openLocalCore } from '../supervisor/local-core.ts';
 const paths = resolvePaths({ env: process.env, platform: process.platform, uid: process.getuid(), home: process.env.HOME });

@@ -5,7 +5,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createLocalHost } from '../hosts/local/local-host.ts';
-import { inlineLooker } from '../hosts/local/looker.ts';
+import { inlineLooker } from '../hosts/local/look/looker.ts';
 import { Hooks } from './hooks.ts';
 import { Ledger } from './ledger.ts';
 

@@ -5,7 +5,7 @@
 import { readlinkSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { resolvePaths } from '../config/paths.ts';
-import { inlineLooker } from '../hosts/local/looker.ts';
+import { inlineLooker } from '../hosts/local/look/looker.ts';
 import type { Command } from '../roll/commands.ts';
 import { recognise } from '../servers/recognise.ts';
 import { openLocalCore } from './local-core.ts';

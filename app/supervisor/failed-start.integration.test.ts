@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LookFailed } from '../hosts/host.ts';
-import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
+import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import { listRecords } from '../records/files.ts';
 import { recognise } from '../servers/recognise.ts';
 import { installFake } from './fake-opencode.testing.ts';

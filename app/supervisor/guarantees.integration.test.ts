@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
 import { LookFailed } from '../hosts/host.ts';
-import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
+import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import { recognise } from '../servers/recognise.ts';
 import { type Fake, installFake, installProgram, launchUnder } from './fake-opencode.testing.ts';

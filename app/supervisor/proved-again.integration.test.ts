@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Look, LookRequest } from '../hosts/host.ts';
-import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
+import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import { PYTHON, until } from '../hosts/local/testing/processes.ts';
 import { recognise } from '../servers/recognise.ts';
 import { isAlive, Started } from './processes.testing.ts';

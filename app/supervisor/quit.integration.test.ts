@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
-import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
+import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import { recognise } from '../servers/recognise.ts';
 import { type Fake, installFake } from './fake-opencode.testing.ts';
 import { isAlive, livingIn, Started, waitUntil } from './processes.testing.ts';

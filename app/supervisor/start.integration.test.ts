@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AuditFile, readAudit } from '../audit/audit.ts';
 import type { Host } from '../hosts/host.ts';
 import { createLocalHost } from '../hosts/local/local-host.ts';
-import { inlineLooker } from '../hosts/local/looker.ts';
+import { inlineLooker } from '../hosts/local/look/looker.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import { LocalRecords } from '../records/store.ts';
 import type { CommandResult } from '../roll/commands.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Paths, resolvePaths } from '../config/paths.ts';
-import { inlineLooker, type Looker } from '../hosts/local/looker.ts';
+import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import type { Leftover, Roll, Server } from '../roll/schema.ts';
 import { recognise } from '../servers/recognise.ts';
 import type { LocalCore, Mode } from './core.ts';

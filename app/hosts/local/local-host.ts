@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
 import { recognise } from '../../servers/recognise.ts';
+import { type Libc, loadLibc } from '../../util/libc.ts';
 import type {
   ExitStatus,
   HeldProcess,
@@ -13,18 +14,17 @@ import type {
   Spawned,
   SpawnRequest,
 } from '../host.ts';
-import { ExitWatcher } from './exit-watcher.ts';
-import { PidfdHold, VerifyingHold } from './hold.ts';
-import { type Libc, loadLibc } from './libc.ts';
 import { LocalFiles } from './local-files.ts';
-import { type Looker, REAL_PROC } from './looker.ts';
+import { type Looker, REAL_PROC } from './look/looker.ts';
 import { machineReader } from './machine.ts';
-import { linuxObserver } from './observer.ts';
-import { openPidfd, pidfdTrouble } from './pidfd.ts';
 import { createPortableHost } from './portable-host.ts';
+import { ExitWatcher } from './process/exit-watcher.ts';
+import { PidfdHold, VerifyingHold } from './process/hold.ts';
+import { linuxObserver } from './process/observer.ts';
+import { openPidfd, pidfdTrouble } from './process/pidfd.ts';
+import { Verifier } from './process/verify.ts';
 import { pickVariables } from './procfs/argv.ts';
 import { spawnDetached } from './spawn.ts';
-import { Verifier } from './verify.ts';
 
 export interface LocalHostOptions {
   readonly looker: Looker;

@@ -16,14 +16,14 @@ import type {
   Spawned,
   SpawnRequest,
 } from '../host.ts';
-import type { Recognise } from './candidates.ts';
-import { pollExit, VerifyingHold } from './hold.ts';
 import { LocalFiles } from './local-files.ts';
-import { type Looker, reasonOf } from './looker.ts';
+import type { Recognise } from './look/candidates.ts';
+import { type Looker, reasonOf } from './look/looker.ts';
 import { machineReader } from './machine.ts';
 import { evidenceOf, portableLooker } from './portable-look.ts';
 import { portableObserver } from './portable-observer.ts';
 import { isOwnOnWindows, type ListedProcess, listOne, listProcesses } from './portable-processes.ts';
+import { pollExit, VerifyingHold } from './process/hold.ts';
 import { spawnDetached } from './spawn.ts';
 
 /** The longest that a timer can be set for, 24 days. */

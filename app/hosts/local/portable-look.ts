@@ -13,12 +13,12 @@ import {
   type ProcessInfo,
   type UnprovedProcess,
 } from '../host.ts';
-import { type Recognise, recogniseAll } from './candidates.ts';
-import { type Looker, type LookingPlace, reasonOf } from './looker.ts';
+import { type Recognise, recogniseAll } from './look/candidates.ts';
+import { type Looker, type LookingPlace, reasonOf } from './look/looker.ts';
+import { isReaper } from './look/reapers.ts';
+import { besideServers, relevant } from './look/relevance.ts';
 import { type ListedProcess, listOne, listProcesses } from './portable-processes.ts';
 import { hashArgv } from './procfs/argv.ts';
-import { isReaper } from './reapers.ts';
-import { besideServers, relevant } from './relevance.ts';
 
 /** A TCP socket as systeminformation, or a remote's lister, tells it. */
 export type ListedConnection = Pick<

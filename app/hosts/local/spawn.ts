@@ -2,8 +2,8 @@ import { spawn as spawnChild } from 'node:child_process';
 import { closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ProcessRef } from '../../identity/identity.ts';
+import type { Libc } from '../../util/libc.ts';
 import type { ExitStatus, Spawned, SpawnRequest } from '../host.ts';
-import type { Libc } from './libc.ts';
 
 /** The program could not be started; nothing of it runs. */
 export class SpawnFailed extends Error {

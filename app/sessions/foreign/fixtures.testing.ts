@@ -1,6 +1,6 @@
 /** Files of other tools, written by hand from what is known of them (facts of claude 2.1 and of entire's sources). */
 import type { ProcessInfo } from '../../hosts/host.ts';
-import { hashedHostId } from '../../hosts/local/observer.ts';
+import { hashedHostId } from '../../hosts/local/process/observer.ts';
 import { process } from '../../supervisor/look.testing.ts';
 import type { Place, Seen } from './carrier.ts';
 

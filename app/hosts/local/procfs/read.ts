@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import type { Executable } from '../../../identity/identity.ts';
-import type { Libc } from '../libc.ts';
+import type { Libc } from '../../../util/libc.ts';
 
 /** Why a file of `/proc` could not be read. */
 export type Unread =

@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest';
 import type { ProcessRef } from '../../../identity/identity.ts';
 import type { Host, LookRequest, ProcessInfo } from '../../host.ts';
-import type { Recognise } from '../candidates.ts';
 import { createLocalHost, type LocalHostOptions } from '../local-host.ts';
-import { inlineLooker } from '../looker.ts';
+import type { Recognise } from '../look/candidates.ts';
+import { inlineLooker } from '../look/looker.ts';
 import { temporaryFolder } from './processes.ts';
 
 export const NOTHING_ASKED: LookRequest = { customKinds: [], include: [], ownPids: [] };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import type { Libc } from '../../local/libc.ts';
+import type { Libc } from '../../../util/libc.ts';
 import { parseStat } from '../../local/procfs/stat.ts';
 
 /** No chain of jumps and shells is longer. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { FrameReader, MalformedFrame } from '../../../ipc/frames.ts';
 import { listenUnix } from '../../../ipc/unix-listener.ts';
 import { ensureRuntimeFolder } from '../../../util/folders.ts';
-import type { Libc } from '../../local/libc.ts';
+import type { Libc } from '../../../util/libc.ts';
 import type { Admission, Ask, GivenUp, Question, Questioner } from '../questions.ts';
 import { ANSWER_BYTES, ID_VARIABLE, REQUEST_LIMIT, RUNTIME_VARIABLE, SOCKET_VARIABLE } from './names.ts';
 import { isFromSsh } from './peer.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hashedHostId } from '../../local/observer.ts';
+import { hashedHostId } from '../../local/process/observer.ts';
 import { answering } from '../testing/answers.ts';
 import { makeContact } from './contact.ts';
 import { lingerTrouble } from './linger.ts';

@@ -1,7 +1,7 @@
 /** The first contact with a machine: what it is, who we are there, and what it has that later scripts may use. */
 import { randomUUID } from 'node:crypto';
 import type { Observer } from '../../../identity/identity.ts';
-import { hashedHostId, namespaceId } from '../../local/observer.ts';
+import { hashedHostId, namespaceId } from '../../local/process/observer.ts';
 import { SshFailed } from '../contract.ts';
 import contactScript from '../remote/contact.sh';
 import type { Answer, RemoteShell } from './shell.ts';

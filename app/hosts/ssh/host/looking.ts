@@ -1,7 +1,7 @@
 /** Looks at a remote machine: the local machine's own collector over a `/proc` that was fetched. */
 import { type Look, LookFailed, type LookRequest, MARK_NAMES, type ProcessInfo, ReadFailed } from '../../host.ts';
-import type { Recognise } from '../../local/candidates.ts';
-import { Collector, type Wanted } from '../../local/collect.ts';
+import type { Recognise } from '../../local/look/candidates.ts';
+import { Collector, type Wanted } from '../../local/look/collect.ts';
 import { parseTcpTable } from '../../local/procfs/sockets.ts';
 import lookScript from '../remote/look.sh';
 import type { Contact } from './contact.ts';

@@ -2,7 +2,7 @@
 import type { Observer, ProcessName, ProcessRef, Verdict } from '../../../identity/identity.ts';
 import { judge } from '../../../identity/judge.ts';
 import { refusePid } from '../../../identity/refuse.ts';
-import { TICKS_PER_SECOND } from '../../local/process-table.ts';
+import { TICKS_PER_SECOND } from '../../local/look/process-table.ts';
 import { isFinished, type ProcStat, parseStat } from '../../local/procfs/stat.ts';
 import observeScript from '../remote/observe.sh';
 import psScript from '../remote/ps.sh';

@@ -7,7 +7,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { someRecord } from '../../../records/fixtures.testing.ts';
 import { judgeRecords } from '../../../records/judge.ts';
 import type { Host, ProcessInfo, Spawned } from '../../host.ts';
-import { linuxObserver } from '../../local/observer.ts';
+import { linuxObserver } from '../../local/process/observer.ts';
 import { NOTHING_ASKED, recogniseTestServer, SERVER_ARGUMENT } from '../../local/testing/hosts.ts';
 import { isAlive, PYTHON, temporaryFolder, until } from '../../local/testing/processes.ts';
 import type { At } from '../contract.ts';

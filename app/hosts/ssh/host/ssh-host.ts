@@ -18,7 +18,7 @@ import type {
   Spawned,
   SpawnRequest,
 } from '../../host.ts';
-import type { Recognise } from '../../local/candidates.ts';
+import type { Recognise } from '../../local/look/candidates.ts';
 import type { At, Forwards, RemoteExec } from '../contract.ts';
 import { type Contact, makeContact } from './contact.ts';
 import { Exits } from './exits.ts';

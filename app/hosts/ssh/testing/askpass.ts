@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { onTestFinished } from 'vitest';
-import { loadLibc } from '../../local/libc.ts';
+import { loadLibc } from '../../../util/libc.ts';
 import { temporaryFolder } from '../../local/testing/processes.ts';
 import { type AskpassServer, startAskpass } from '../askpass/server.ts';
 import type { Ask } from '../questions.ts';

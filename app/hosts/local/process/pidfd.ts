@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readFileSync, statfsSync } from 'node:fs';
 import { constants } from 'node:os';
-import type { ExitStatus, Signal } from '../host.ts';
-import type { Libc } from './libc.ts';
+import type { Libc } from '../../../util/libc.ts';
+import type { ExitStatus, Signal } from '../../host.ts';
 
 /** PID_FS_MAGIC of linux/magic.h. */
 const PIDFS_MAGIC = 0x5049_4446;

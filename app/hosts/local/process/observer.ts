@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Observer } from '../../identity/identity.ts';
+import type { Observer } from '../../../identity/identity.ts';
 
 /** The observer's place could not be told, so no identity can be made or judged. */
 export class ObserverUnknown extends Error {

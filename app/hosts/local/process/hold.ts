@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ProcessRef, Verdict } from '../../identity/identity.ts';
-import type { HeldProcess, Signal, SignalOutcome } from '../host.ts';
+import type { ProcessRef, Verdict } from '../../../identity/identity.ts';
+import type { Libc } from '../../../util/libc.ts';
+import type { HeldProcess, Signal, SignalOutcome } from '../../host.ts';
 import type { ExitWatcher } from './exit-watcher.ts';
-import type { Libc } from './libc.ts';
 import { openPidfd, type Pidfd } from './pidfd.ts';
 import type { Verifier } from './verify.ts';
 

@@ -1,7 +1,7 @@
-import type { Client, Gap, Listening, Outgoing, UnixListening } from '../host.ts';
-import type { ProcSource } from './procfs/read.ts';
-import { parseTcpTable, type TcpSocket } from './procfs/sockets.ts';
-import { parseUnixTable } from './procfs/unix-sockets.ts';
+import type { Client, Gap, Listening, Outgoing, UnixListening } from '../../host.ts';
+import type { ProcSource } from '../procfs/read.ts';
+import { parseTcpTable, type TcpSocket } from '../procfs/sockets.ts';
+import { parseUnixTable } from '../procfs/unix-sockets.ts';
 
 export interface Connections {
   readonly listening: readonly Listening[];

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { bundle } from './testing/bundle.ts';
-import { recordOf, testHost } from './testing/hosts.ts';
-import { python, start, temporaryFolder, until } from './testing/processes.ts';
+import { bundle } from '../testing/bundle.ts';
+import { recordOf, testHost } from '../testing/hosts.ts';
+import { python, start, temporaryFolder, until } from '../testing/processes.ts';
 
 const run = promisify(execFile);
 
@@ -94,8 +94,8 @@ beforeAll(async () => {
     code: `
       import { readFile } from 'node:fs/promises';
       import { tmpdir } from 'node:os';
-      import { createLocalHost } from './local-host.ts';
-      import { inlineLooker } from './looker.ts';
+      import { createLocalHost } from '../local-host.ts';
+      import { inlineLooker } from '../look/looker.ts';
       const host = await createLocalHost({ looker: inlineLooker(() => ({ state: 'other' })), stateDir: tmpdir() });
       const [how, pid] = process.argv.slice(2);
       const info = await host.inspect(Number(pid));

@@ -1,7 +1,7 @@
-import { MARK_NAMES, type Marks } from '../host.ts';
-import { decodeArgv, pickVariables } from './procfs/argv.ts';
-import type { ProcSource } from './procfs/read.ts';
-import { isFinished, type ProcStat, parseStat } from './procfs/stat.ts';
+import { MARK_NAMES, type Marks } from '../../host.ts';
+import { decodeArgv, pickVariables } from '../procfs/argv.ts';
+import type { ProcSource } from '../procfs/read.ts';
+import { isFinished, type ProcStat, parseStat } from '../procfs/stat.ts';
 import { isReaper } from './reapers.ts';
 
 /** A process as the table keeps it between looks. */

@@ -1,5 +1,5 @@
 /** What the client and the worker of looks say to each other. All of it is structured-cloneable. */
-import type { Look, LookRequest, ProcessInfo } from '../host.ts';
+import type { Look, LookRequest, ProcessInfo } from '../../host.ts';
 import type { LookingPlace } from './looker.ts';
 
 export interface WorkerStart {

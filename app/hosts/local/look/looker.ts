@@ -1,9 +1,9 @@
-import type { Observer } from '../../identity/identity.ts';
-import { type Look, LookFailed, type LookRequest, type ProcessInfo } from '../host.ts';
+import type { Observer } from '../../../identity/identity.ts';
+import { loadLibc } from '../../../util/libc.ts';
+import { type Look, LookFailed, type LookRequest, type ProcessInfo } from '../../host.ts';
+import { ProcReader } from '../procfs/read.ts';
 import type { Recognise } from './candidates.ts';
 import { Collector } from './collect.ts';
-import { loadLibc } from './libc.ts';
-import { ProcReader } from './procfs/read.ts';
 
 /** Takes looks. Which thread does the reading is its own affair. */
 export interface Looker {

@@ -1,7 +1,7 @@
 /** Entry point of the thread that takes looks: it alone reads the process table, so the caller never waits for it. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { recognise } from '../../servers/recognise.ts';
-import { ReadFailed } from '../host.ts';
+import { recognise } from '../../../servers/recognise.ts';
+import { ReadFailed } from '../../host.ts';
 import type { Collector } from './collect.ts';
 import { BEAT, type FromWorker, type ToWorker, type WorkerStart } from './look-protocol.ts';
 import { collectorFor, reasonOf } from './looker.ts';

@@ -14,12 +14,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { CustomKind } from '../../servers/kind.ts';
-import type { LookRequest } from '../host.ts';
+import type { CustomKind } from '../../../servers/kind.ts';
+import type { LookRequest } from '../../host.ts';
+import { bundle } from '../testing/bundle.ts';
+import { testHost } from '../testing/hosts.ts';
+import { temporaryFolder, until } from '../testing/processes.ts';
 import { workerLooker } from './look-client.ts';
-import { bundle } from './testing/bundle.ts';
-import { testHost } from './testing/hosts.ts';
-import { temporaryFolder, until } from './testing/processes.ts';
 
 const run = promisify(execFile);
 const KIND: CustomKind = { name: 'mine', program: 'myserver', args: ['serve'] };
@@ -33,7 +33,7 @@ beforeAll(async () => {
     beside: new URL(import.meta.url),
     code: `
       import { pathToFileURL } from 'node:url';
-      import { createLocalHost } from './local-host.ts';
+      import { createLocalHost } from '../local-host.ts';
       import { workerLooker } from './look-client.ts';
       const [worker, procRoot] = process.argv.slice(2);
       const looker = workerLooker({ workerUrl: new URL(worker), stallMs: 200, deadlineMs: 10000 });

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'n
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../testing/processes.ts';
 import { hostId, linuxObserver, ObserverUnknown } from './observer.ts';
-import { temporaryFolder } from './testing/processes.ts';
 
 function system(machineId: string | null, product: string | null = null): string {
   const root = temporaryFolder();

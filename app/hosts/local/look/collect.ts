@@ -1,16 +1,23 @@
 import { uptime } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import type { Observer } from '../../identity/identity.ts';
-import type { CustomKind, Recognisable } from '../../servers/kind.ts';
-import { type Gap, type Look, type LookRequest, type ProcessInfo, ReadFailed, type UnprovedProcess } from '../host.ts';
+import type { Observer } from '../../../identity/identity.ts';
+import type { CustomKind, Recognisable } from '../../../servers/kind.ts';
+import type { Libc } from '../../../util/libc.ts';
+import {
+  type Gap,
+  type Look,
+  type LookRequest,
+  type ProcessInfo,
+  ReadFailed,
+  type UnprovedProcess,
+} from '../../host.ts';
+import { isContainerCgroup, leafCgroup } from '../procfs/cgroup.ts';
+import type { ProcSource } from '../procfs/read.ts';
+import { isFinished } from '../procfs/stat.ts';
 import { type Recognise, recogniseAll } from './candidates.ts';
 import { ConnectionReader, type Holder, type SocketsWanted } from './connections.ts';
 import { DetailReader } from './details.ts';
-import type { Libc } from './libc.ts';
 import { type Entry, livePath, ProcessTable } from './process-table.ts';
-import { isContainerCgroup, leafCgroup } from './procfs/cgroup.ts';
-import type { ProcSource } from './procfs/read.ts';
-import { isFinished } from './procfs/stat.ts';
 import { isReaper } from './reapers.ts';
 import { besideServers, relevant } from './relevance.ts';
 

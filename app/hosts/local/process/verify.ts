@@ -1,13 +1,20 @@
-import type { Evidence, Observation, Observer, ProcessIdentity, ProcessRef, Verdict } from '../../identity/identity.ts';
-import { judge } from '../../identity/judge.ts';
-import { refusePid } from '../../identity/refuse.ts';
-import type { Libc } from './libc.ts';
+import type {
+  Evidence,
+  Observation,
+  Observer,
+  ProcessIdentity,
+  ProcessRef,
+  Verdict,
+} from '../../../identity/identity.ts';
+import { judge } from '../../../identity/judge.ts';
+import { refusePid } from '../../../identity/refuse.ts';
+import type { Libc } from '../../../util/libc.ts';
+import { livePath, TICKS_PER_SECOND } from '../look/process-table.ts';
+import { hashArgv } from '../procfs/argv.ts';
+import { ProcReader } from '../procfs/read.ts';
+import { isFinished, type ProcStat, parseStat } from '../procfs/stat.ts';
+import { parseStatus } from '../procfs/status.ts';
 import { openPidfd, type Pidfd } from './pidfd.ts';
-import { livePath, TICKS_PER_SECOND } from './process-table.ts';
-import { hashArgv } from './procfs/argv.ts';
-import { ProcReader } from './procfs/read.ts';
-import { isFinished, type ProcStat, parseStat } from './procfs/stat.ts';
-import { parseStatus } from './procfs/status.ts';
 
 export interface VerifierOptions {
   readonly observer: Observer;

@@ -1,5 +1,5 @@
-import { loopsOver } from '../../servers/wrappers.ts';
-import type { ProcessInfo } from '../host.ts';
+import { loopsOver } from '../../../servers/wrappers.ts';
+import type { ProcessInfo } from '../../host.ts';
 
 /** What is needed of a process to place it in the tree. */
 export interface Placed {

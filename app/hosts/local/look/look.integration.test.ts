@@ -3,10 +3,10 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Host, Look } from '../host.ts';
+import type { Host, Look } from '../../host.ts';
+import { NOTHING_ASKED, recogniseTestServer, SERVER_ARGUMENT, testHost } from '../testing/hosts.ts';
+import { endOrphanAfterTest, PYTHON, python, start, temporaryFolder, until } from '../testing/processes.ts';
 import { inlineLooker } from './looker.ts';
-import { NOTHING_ASKED, recogniseTestServer, SERVER_ARGUMENT, testHost } from './testing/hosts.ts';
-import { endOrphanAfterTest, PYTHON, python, start, temporaryFolder, until } from './testing/processes.ts';
 
 const isRoot = process.getuid?.() === 0;
 

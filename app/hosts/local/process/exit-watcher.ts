@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
-import type { ExitStatus } from '../host.ts';
-import type { Libc } from './libc.ts';
+import type { Libc } from '../../../util/libc.ts';
+import type { ExitStatus } from '../../host.ts';
 import type { Pidfd } from './pidfd.ts';
 
 interface Watched {

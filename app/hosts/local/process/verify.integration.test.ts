@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import type { ProcessRef } from '../../identity/identity.ts';
-import { bundle } from './testing/bundle.ts';
-import { inspected, recordOf, testHost } from './testing/hosts.ts';
+import type { ProcessRef } from '../../../identity/identity.ts';
+import { bundle } from '../testing/bundle.ts';
+import { inspected, recordOf, testHost } from '../testing/hosts.ts';
 import {
   anotherTick,
   endOrphanAfterTest,
@@ -14,8 +14,8 @@ import {
   start,
   startTicks,
   until,
-} from './testing/processes.ts';
-import { witnessAt } from './testing/strangers.ts';
+} from '../testing/processes.ts';
+import { witnessAt } from '../testing/strangers.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** Longer than a test may take, in milliseconds: whoever waits for it fails. */
@@ -297,9 +297,9 @@ test('C20 where another user hides behind hidepid, that is unknown and never gon
   const script = await bundle({
     beside: new URL(import.meta.url),
     code: `
-      import { createLocalHost } from './local-host.ts';
-      import { loadLibc } from './libc.ts';
-      import { inlineLooker } from './looker.ts';
+      import { createLocalHost } from '../local-host.ts';
+      import { loadLibc } from '../../../util/libc.ts';
+      import { inlineLooker } from '../look/looker.ts';
       // All of the program is loaded before it becomes a user who may not read it.
       await Promise.all([loadLibc(), import('systeminformation')]);
       const [own, text, usePidfds] = JSON.parse(process.argv[2]);

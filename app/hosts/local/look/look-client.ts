@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
-import { type Look, LookFailed, type LookRequest, type ProcessInfo, ReadFailed } from '../host.ts';
+import { type Look, LookFailed, type LookRequest, type ProcessInfo, ReadFailed } from '../../host.ts';
 import { BEAT, type FromWorker, type ToWorker, type WorkerStart } from './look-protocol.ts';
 import type { Looker, LookingPlace } from './looker.ts';
 import { endWithoutJoining } from './stuck-exit.ts';
