@@ -14,6 +14,15 @@ export const rooms = {
   'app/util': [],
   'app/ipc': [],
   'app/text': ['app/roll'],
+  'app/hosts/ps': [
+    'app/identity',
+    'app/hosts',
+    'app/util',
+    'app/hosts/local',
+    'app/hosts/local/look',
+    'app/hosts/local/process',
+    'app/hosts/local/procfs',
+  ],
   'app/hosts': ['app/identity', 'app/servers'],
   'app/servers': ['app/identity', 'app/roll', 'app/hosts'],
   'app/config': ['app/roll', 'app/servers', 'app/util', 'app/text'],
@@ -26,6 +35,7 @@ export const rooms = {
     'app/hosts/local/process',
     'app/hosts/local/procfs',
     'app/util',
+    'app/hosts/ps',
   ],
   'app/hosts/local/look': [
     'app/identity',
@@ -65,6 +75,7 @@ export const rooms = {
     'app/util',
     'app/hosts/local/look',
     'app/hosts/local/process',
+    'app/hosts/ps',
   ],
   'app/hosts/ssh/remote': [],
   'app/sessions': [

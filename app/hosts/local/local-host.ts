@@ -14,10 +14,10 @@ import type {
   Spawned,
   SpawnRequest,
 } from '../host.ts';
+import { createPortableHost } from '../ps/portable-host.ts';
 import { LocalFiles } from './local-files.ts';
 import { type Looker, REAL_PROC } from './look/looker.ts';
 import { machineReader } from './machine.ts';
-import { createPortableHost } from './portable-host.ts';
 import { ExitWatcher } from './process/exit-watcher.ts';
 import { PidfdHold, VerifyingHold } from './process/hold.ts';
 import { linuxObserver } from './process/observer.ts';

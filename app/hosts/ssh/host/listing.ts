@@ -1,7 +1,7 @@
 /** Processes and sockets of a machine without /proc, from what its ps and lsof print. Pure. */
 import type { Observation, Observer } from '../../../identity/identity.ts';
-import { evidenceOf, type ListedConnection } from '../../local/portable-look.ts';
-import { type ListedProcess, parseProgramFiles, parsePs } from '../../local/portable-processes.ts';
+import { evidenceOf, type ListedConnection } from '../../ps/portable-look.ts';
+import { type ListedProcess, parseProgramFiles, parsePs } from '../../ps/portable-processes.ts';
 import type { Answer } from './shell.ts';
 
 /** What was found at a PID, with what a verdict does not need. */

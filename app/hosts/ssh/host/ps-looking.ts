@@ -1,7 +1,7 @@
 /** Looks at a remote machine that has no /proc, by its own ps and lsof. */
 import { type Look, LookFailed, type LookRequest, type ProcessInfo, ReadFailed } from '../../host.ts';
 import type { Recognise } from '../../local/look/candidates.ts';
-import { assemble, describeListed } from '../../local/portable-look.ts';
+import { assemble, describeListed } from '../../ps/portable-look.ts';
 import psScript from '../remote/ps.sh';
 import type { Contact } from './contact.ts';
 import { connectionsIn, listedIn, usageIn } from './listing.ts';

@@ -1,7 +1,7 @@
 /** Signals on a remote machine: each is proved and sent inside one script there. */
 import type { ProcessRef, Verdict } from '../../../identity/identity.ts';
 import type { Host, Signal, SignalOutcome } from '../../host.ts';
-import { evidenceOf } from '../../local/portable-look.ts';
+import { evidenceOf } from '../../ps/portable-look.ts';
 import psScript from '../remote/ps.sh';
 import signalProgram from '../remote/signal.py';
 import signalScript from '../remote/signal.sh';

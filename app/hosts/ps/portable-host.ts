@@ -16,15 +16,15 @@ import type {
   Spawned,
   SpawnRequest,
 } from '../host.ts';
-import { LocalFiles } from './local-files.ts';
-import type { Recognise } from './look/candidates.ts';
-import { type Looker, reasonOf } from './look/looker.ts';
-import { machineReader } from './machine.ts';
+import { LocalFiles } from '../local/local-files.ts';
+import type { Recognise } from '../local/look/candidates.ts';
+import { type Looker, reasonOf } from '../local/look/looker.ts';
+import { machineReader } from '../local/machine.ts';
+import { pollExit, VerifyingHold } from '../local/process/hold.ts';
+import { spawnDetached } from '../local/spawn.ts';
 import { evidenceOf, portableLooker } from './portable-look.ts';
 import { portableObserver } from './portable-observer.ts';
 import { isOwnOnWindows, type ListedProcess, listOne, listProcesses } from './portable-processes.ts';
-import { pollExit, VerifyingHold } from './process/hold.ts';
-import { spawnDetached } from './spawn.ts';
 
 /** The longest that a timer can be set for, 24 days. */
 const WATCH_FOREVER_MS = 2 ** 31 - 1;

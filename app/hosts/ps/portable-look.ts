@@ -13,12 +13,12 @@ import {
   type ProcessInfo,
   type UnprovedProcess,
 } from '../host.ts';
-import { type Recognise, recogniseAll } from './look/candidates.ts';
-import { type Looker, type LookingPlace, reasonOf } from './look/looker.ts';
-import { isReaper } from './look/reapers.ts';
-import { besideServers, relevant } from './look/relevance.ts';
+import { type Recognise, recogniseAll } from '../local/look/candidates.ts';
+import { type Looker, type LookingPlace, reasonOf } from '../local/look/looker.ts';
+import { isReaper } from '../local/look/reapers.ts';
+import { besideServers, relevant } from '../local/look/relevance.ts';
+import { hashArgv } from '../local/procfs/argv.ts';
 import { type ListedProcess, listOne, listProcesses } from './portable-processes.ts';
-import { hashArgv } from './procfs/argv.ts';
 
 /** A TCP socket as systeminformation, or a remote's lister, tells it. */
 export type ListedConnection = Pick<

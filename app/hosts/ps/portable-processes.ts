@@ -8,7 +8,7 @@ import { execFile } from 'node:child_process';
 import { readlinkSync, statSync } from 'node:fs';
 import type { Executable, StartTime } from '../../identity/identity.ts';
 import { LookFailed } from '../host.ts';
-import { reasonOf } from './look/looker.ts';
+import { reasonOf } from '../local/look/looker.ts';
 
 const DEADLINE_MS = 5000;
 /** PowerShell alone takes a second to start. */

@@ -1,7 +1,7 @@
 /** Where this process stands on a machine without procfs. macOS and Windows could not be tried where this was written. */
 import type { Observer } from '../../identity/identity.ts';
+import { hashedHostId, keptId, ObserverUnknown } from '../local/process/observer.ts';
 import { runLister } from './portable-processes.ts';
-import { hashedHostId, keptId, ObserverUnknown } from './process/observer.ts';
 
 /** Firmware that was never given an id repeats one of these. */
 const NO_ID = /^[0f-]*$/iu;

@@ -2,11 +2,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { NOTHING_ASKED, recogniseTestServer, recordOf, SERVER_ARGUMENT, testHost } from '../local/testing/hosts.ts';
+import { endOrphanAfterTest, isAlive, PYTHON, python, start, temporaryFolder } from '../local/testing/processes.ts';
 import { createPortableHost } from './portable-host.ts';
 import { attribute, splitCommandLine } from './portable-look.ts';
 import { listOne, listProcesses, parseCim, parsePs } from './portable-processes.ts';
-import { NOTHING_ASKED, recogniseTestServer, recordOf, SERVER_ARGUMENT, testHost } from './testing/hosts.ts';
-import { endOrphanAfterTest, isAlive, PYTHON, python, start, temporaryFolder } from './testing/processes.ts';
 
 const SLEEPER = 'import time; print("ok", flush=True); time.sleep(60)';
 
