@@ -53,7 +53,17 @@ export const rooms = {
     'app/util',
   ],
   'app/hosts/local/procfs': ['app/identity', 'app/util'],
-  'app/hosts/ssh': ['app/identity', 'app/hosts', 'app/servers', 'app/config', 'app/util'],
+  'app/hosts/ssh': ['app/identity', 'app/hosts', 'app/servers'],
+  'app/hosts/ssh/config': ['app/hosts/ssh', 'app/hosts/ssh/connection'],
+  'app/hosts/ssh/diagnostics': ['app/hosts/ssh'],
+  'app/hosts/ssh/connection': [
+    'app/identity',
+    'app/util',
+    'app/hosts/ssh',
+    'app/hosts/ssh/askpass',
+    'app/hosts/ssh/config',
+    'app/hosts/ssh/diagnostics',
+  ],
   'app/hosts/ssh/askpass': [
     'app/config',
     'app/hosts/local',
@@ -124,6 +134,8 @@ export const rooms = {
     'app/audit',
     'app/text',
     'app/util',
+    'app/hosts/ssh/connection',
+    'app/hosts/ssh/config',
   ],
   'app/control': ['app/roll', 'app/supervisor', 'app/ipc'],
   'app/guard': [
@@ -178,7 +190,7 @@ export const rooms = {
  * no source needs any more.
  */
 export const exceptions = [
-  'app/config/schema.ts → app/hosts/ssh/alias.ts',
+  'app/config/schema.ts → app/hosts/ssh/config/alias.ts',
   'app/supervisor/failure.ts → app/hosts/ssh/contract.ts',
   'app/supervisor/fleet.ts → app/control/writer-lock.ts',
   'app/supervisor/local-core.ts → app/control/writer-lock.ts',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whyRefused } from '../hosts/ssh/alias.ts';
+import { whyRefused } from '../hosts/ssh/config/alias.ts';
 import type { CustomKind } from '../servers/kind.ts';
 import { BUILT_IN_NAMES } from '../servers/kinds.ts';
 import type { ProgramOptions } from '../servers/locate.ts';

@@ -1,7 +1,7 @@
 /** What a host that is reached over SSH looks like in the roll. Pure. */
 import { LOCAL_HOST } from '../../config/schema.ts';
+import type { LinkState } from '../../hosts/ssh/connection/link-state.ts';
 import type { SshFailed } from '../../hosts/ssh/contract.ts';
-import type { LinkState } from '../../hosts/ssh/link-state.ts';
 import type { HostEntry, Leftover, Permission, Server, Session, SshEntry } from '../../roll/schema.ts';
 import type { HostPart } from '../snapshot.ts';
 

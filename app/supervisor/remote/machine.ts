@@ -5,11 +5,11 @@
 
 import { type Audit, auditOf } from '../../audit/audit.ts';
 import type { Host } from '../../hosts/host.ts';
+import type { ConnectOptions, Link } from '../../hosts/ssh/connection/link.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { Contact } from '../../hosts/ssh/host/contact.ts';
 import { RecordNotes } from '../../hosts/ssh/host/record-notes.ts';
 import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.ts';
-import type { ConnectOptions, Link } from '../../hosts/ssh/link.ts';
 import { SteadyHost } from '../../hosts/ssh/steady-host.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';

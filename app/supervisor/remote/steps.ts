@@ -1,5 +1,5 @@
 /** The steps of connecting, as far as an attempt has come. */
-import type { LinkState } from '../../hosts/ssh/link-state.ts';
+import type { LinkState } from '../../hosts/ssh/connection/link-state.ts';
 import { SSH_STEPS, type SshStepEntry } from '../../roll/schema.ts';
 
 type Step = SshStepEntry['step'];

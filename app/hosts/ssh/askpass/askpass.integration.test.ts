@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { python, until } from '../../local/testing/processes.ts';
 import { SshFailed } from '../contract.ts';
-import type { Question } from '../questions.ts';
 import { testAskpass } from '../testing/askpass.ts';
 import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../testing/sshd.ts';
 import { statuses, testTransport } from '../testing/transport.ts';
+import type { Question } from './questions.ts';
 
 const trouble = sshdTrouble();
 beforeEach((context) => {

@@ -1,4 +1,4 @@
-import type { Question } from '../questions.ts';
+import type { Question } from './questions.ts';
 
 type Kind = Pick<Question, 'type' | 'fingerprint' | 'keyPath'>;
 

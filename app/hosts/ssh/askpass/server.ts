@@ -6,11 +6,11 @@ import { FrameReader, MalformedFrame } from '../../../ipc/frames.ts';
 import { listenUnix } from '../../../ipc/unix-listener.ts';
 import { ensureRuntimeFolder } from '../../../util/folders.ts';
 import type { Libc } from '../../../util/libc.ts';
-import type { Admission, Ask, GivenUp, Question, Questioner } from '../questions.ts';
 import { ANSWER_BYTES, ID_VARIABLE, REQUEST_LIMIT, RUNTIME_VARIABLE, SOCKET_VARIABLE } from './names.ts';
 import { isFromSsh } from './peer.ts';
 import { type AskRequest, requestSchema } from './protocol.ts';
 import { kindOf, shownText } from './question.ts';
+import type { Admission, Ask, GivenUp, Question, Questioner } from './questions.ts';
 
 export interface AskpassOptions {
   /** The app's runtime folder; the socket goes to `ssh` below it. */

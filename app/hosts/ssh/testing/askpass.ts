@@ -6,8 +6,8 @@ import { build } from 'esbuild';
 import { onTestFinished } from 'vitest';
 import { loadLibc } from '../../../util/libc.ts';
 import { temporaryFolder } from '../../local/testing/processes.ts';
+import type { Ask } from '../askpass/questions.ts';
 import { type AskpassServer, startAskpass } from '../askpass/server.ts';
-import type { Ask } from '../questions.ts';
 
 const FOLDER = new URL('../askpass/', import.meta.url);
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { recordOf, testHost } from '../../local/testing/hosts.ts';
 import { startTicks, temporaryFolder, until } from '../../local/testing/processes.ts';
-import type { Link } from '../link.ts';
-import type { LinkState } from '../link-state.ts';
-import { Transport, type TransportOptions } from '../transport.ts';
+import type { Link } from '../connection/link.ts';
+import type { LinkState } from '../connection/link-state.ts';
+import { Transport, type TransportOptions } from '../connection/transport.ts';
 
 export interface TestTransport {
   readonly transport: Transport;

@@ -1,4 +1,4 @@
-import { SshFailed } from './contract.ts';
+import { SshFailed } from '../contract.ts';
 
 /** Longer than any name that DNS, a configuration file or `user@host` makes sense of. */
 const LONGEST = 512;

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { until } from '../local/testing/processes.ts';
-import type { At } from './contract.ts';
-import { SshFailed } from './contract.ts';
+import { until } from '../../local/testing/processes.ts';
+import type { At } from '../contract.ts';
+import { SshFailed } from '../contract.ts';
+import { sshConfig, sshdTrouble, testSshd } from '../testing/sshd.ts';
+import { statuses, testTransport } from '../testing/transport.ts';
 import type { Link } from './link.ts';
-import { sshConfig, sshdTrouble, testSshd } from './testing/sshd.ts';
-import { statuses, testTransport } from './testing/transport.ts';
 
 const trouble = sshdTrouble();
 beforeEach((context) => {

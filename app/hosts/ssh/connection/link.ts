@@ -1,14 +1,14 @@
-import type { ProcessRef } from '../../identity/identity.ts';
+import type { ProcessRef } from '../../../identity/identity.ts';
+import type { Question } from '../askpass/questions.ts';
+import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFailed } from '../contract.ts';
+import { explainClosedAtOnce, isPermanent } from '../diagnostics/explain.ts';
+import type { Progress } from '../diagnostics/ssh-log.ts';
 import { type AttemptOptions, startMaster } from './attempt.ts';
-import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFailed } from './contract.ts';
-import { explainClosedAtOnce, isPermanent } from './explain.ts';
 import { Forwarding, type PortForward, type Remote } from './forwards.ts';
 import { type LinkState, pauseBefore } from './link-state.ts';
 import type { Master } from './master.ts';
 import { disconnected } from './master-failures.ts';
-import type { Question } from './questions.ts';
 import { Sessions } from './sessions.ts';
-import type { Progress } from './ssh-log.ts';
 
 /** A living master answers within milliseconds. */
 const RESPONDS_MS = 1500;

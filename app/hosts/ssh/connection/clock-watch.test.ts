@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { until } from '../local/testing/processes.ts';
+import { until } from '../../local/testing/processes.ts';
 import { watchClocks } from './clock-watch.ts';
 
 test('a sleep is noticed once, neither passing time nor a clock that is set back or corrected', async () => {

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../local/testing/processes.ts';
+import { temporaryFolder } from '../../local/testing/processes.ts';
 import { MuxFailed, muxCheck, muxOpenForward, muxTerminate } from './mux.ts';
 
 const HELLO = '00000008' + '00000001' + '00000004';

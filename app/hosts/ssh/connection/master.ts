@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import type { ProcessRef } from '../../identity/identity.ts';
+import type { ProcessRef } from '../../../identity/identity.ts';
+import type { Admission, Question } from '../askpass/questions.ts';
+import { SshFailed } from '../contract.ts';
+import { explainDeadline, explainEnd } from '../diagnostics/explain.ts';
+import { SshLog } from '../diagnostics/ssh-log.ts';
 import { boundToParent } from './bound-to-parent.ts';
-import { SshFailed } from './contract.ts';
 import { sshEnvironment } from './environment.ts';
-import { explainDeadline, explainEnd } from './explain.ts';
 import { disconnected, notStarted, unanswered, unidentified } from './master-failures.ts';
 import { type MasterOptions, masterArguments } from './master-options.ts';
 import { MuxFailed, muxCheck, muxTerminate } from './mux.ts';
-import type { Admission, Question } from './questions.ts';
-import { SshLog } from './ssh-log.ts';
 
 /** A living master answers within milliseconds, also while it waits for the network. */
 export const CHECK_MS = 2000;

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../local/testing/processes.ts';
+import { temporaryFolder } from '../../local/testing/processes.ts';
 import { offeredHosts, splitLine } from './offered.ts';
 import { hostsOnDisk } from './offered-files.ts';
 

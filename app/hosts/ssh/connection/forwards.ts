@@ -1,8 +1,8 @@
 import { unlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { patiently } from '../../util/patience.ts';
-import { type Forward, SshFailed } from './contract.ts';
+import { patiently } from '../../../util/patience.ts';
+import { type Forward, SshFailed } from '../contract.ts';
 import { CHECK_MS, type Master } from './master.ts';
 import { type ForwardEnd, MuxFailed, muxCloseForward, muxOpenForward } from './mux.ts';
 

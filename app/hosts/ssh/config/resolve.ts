@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { type Environment, sshEnvironment } from '../connection/environment.ts';
+import { SshFailed } from '../contract.ts';
 import { aliasTrouble } from './alias.ts';
-import { SshFailed } from './contract.ts';
-import { type Environment, sshEnvironment } from './environment.ts';
 import { type Ran, RunFailed, runBounded } from './run-bounded.ts';
 
 /** The person's ssh and how it is called. */

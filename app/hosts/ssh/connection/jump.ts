@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import type { Resolved, SshProgram } from '../config/resolve.ts';
 import { CONNECT_SECONDS } from './master-options.ts';
-import type { Resolved, SshProgram } from './resolve.ts';
 
 export interface JumpConfig {
   /** How ssh is called instead. */

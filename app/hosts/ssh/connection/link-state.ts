@@ -1,5 +1,5 @@
-import type { SshFailed, SshStep } from './contract.ts';
-import type { Question } from './questions.ts';
+import type { Question } from '../askpass/questions.ts';
+import type { SshFailed, SshStep } from '../contract.ts';
 
 /**
  * Where a connection stands.

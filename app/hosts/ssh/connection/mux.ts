@@ -4,7 +4,7 @@
  * has been the only one since 2010.
  */
 import { connect } from 'node:net';
-import { patiently } from '../../util/patience.ts';
+import { patiently } from '../../../util/patience.ts';
 
 /** A master did not do what it was asked. */
 export class MuxFailed extends Error {

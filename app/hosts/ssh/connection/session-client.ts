@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { homedir } from 'node:os';
+import type { SshProgram } from '../config/resolve.ts';
 import { sshEnvironment } from './environment.ts';
-import type { SshProgram } from './resolve.ts';
 
 /** Of standard output; a command of ours that says more has gone wrong. */
 export const MOST_STDOUT = 64 * 1024 * 1024;

@@ -1,8 +1,8 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ExecResult, SshFailed } from './contract.ts';
+import type { SshProgram } from '../config/resolve.ts';
+import { type ExecResult, SshFailed } from '../contract.ts';
 import { CHECK_MS, type Master } from './master.ts';
-import type { SshProgram } from './resolve.ts';
 import { Client, MOST_STDOUT, spawnClient } from './session-client.ts';
 
 /** Servers allow 10 unless told otherwise; two are left for the person's own use of the same setting. */

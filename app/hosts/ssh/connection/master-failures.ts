@@ -1,6 +1,6 @@
 /** What is said when a master does not come about, besides what ssh itself says. */
-import { SshFailed } from './contract.ts';
-import type { SshLog } from './ssh-log.ts';
+import { SshFailed } from '../contract.ts';
+import type { SshLog } from '../diagnostics/ssh-log.ts';
 
 export function notStarted(alias: string, error: Error): SshFailed {
   return new SshFailed(

@@ -1,7 +1,7 @@
-import type { ProcessRef } from '../../identity/identity.ts';
-import type { Question, Questioner } from './questions.ts';
-import { configOptions, type Resolved, type SshProgram } from './resolve.ts';
-import type { Progress } from './ssh-log.ts';
+import type { ProcessRef } from '../../../identity/identity.ts';
+import type { Question, Questioner } from '../askpass/questions.ts';
+import { configOptions, type Resolved, type SshProgram } from '../config/resolve.ts';
+import type { Progress } from '../diagnostics/ssh-log.ts';
 
 /** Reads the identity of a child of ours; called before the child can be collected. */
 export type Capture = (pid: number) => ProcessRef | null | Promise<ProcessRef | null>;

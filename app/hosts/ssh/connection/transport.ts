@@ -3,16 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { ProcessRef } from '../../identity/identity.ts';
-import { ensureRuntimeFolder } from '../../util/folders.ts';
-import { Turns } from '../../util/turns.ts';
+import type { ProcessRef } from '../../../identity/identity.ts';
+import { ensureRuntimeFolder } from '../../../util/folders.ts';
+import { Turns } from '../../../util/turns.ts';
+import type { Questioner } from '../askpass/questions.ts';
+import { type Resolved, resolveAlias, type SshProgram } from '../config/resolve.ts';
+import { SshFailed } from '../contract.ts';
 import { watchClocks } from './clock-watch.ts';
-import { SshFailed } from './contract.ts';
 import type { Environment } from './environment.ts';
 import { Link } from './link.ts';
 import { type Capture, LONGEST_CONTROL_PATH, MASTER_TIMING, type MasterTiming } from './master-options.ts';
-import type { Questioner } from './questions.ts';
-import { type Resolved, resolveAlias, type SshProgram } from './resolve.ts';
 
 export interface TransportOptions {
   /** The app's runtime folder; sockets go to `ssh` below it. */

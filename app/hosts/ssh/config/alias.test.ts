@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseConfig } from '../../config/load.ts';
+import { parseConfig } from '../../../config/load.ts';
 import { aliasTrouble } from './alias.ts';
 
 /** Names of the hosts that count of two, one called that and one with that alias. */
