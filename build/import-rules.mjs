@@ -24,8 +24,19 @@ export const rooms = {
     'app/hosts/local/procfs',
   ],
   'app/hosts': ['app/identity', 'app/servers'],
-  'app/servers': ['app/identity', 'app/roll', 'app/hosts'],
-  'app/config': ['app/roll', 'app/servers', 'app/util', 'app/text'],
+  'app/servers': ['app/identity', 'app/roll'],
+  'app/servers/client': ['app/servers'],
+  'app/servers/start': ['app/servers', 'app/servers/recognition'],
+  'app/servers/recognition': ['app/hosts', 'app/servers', 'app/servers/kinds'],
+  'app/servers/session-feed': ['app/roll', 'app/servers', 'app/servers/client'],
+  'app/servers/kinds': [
+    'app/servers',
+    'app/servers/client',
+    'app/servers/recognition',
+    'app/servers/session-feed',
+    'app/servers/start',
+  ],
+  'app/config': ['app/roll', 'app/servers', 'app/util', 'app/text', 'app/servers/kinds', 'app/servers/start'],
   'app/records': ['app/identity', 'app/roll', 'app/hosts', 'app/config', 'app/util'],
   'app/hosts/local': [
     'app/identity',
@@ -36,6 +47,9 @@ export const rooms = {
     'app/hosts/local/procfs',
     'app/util',
     'app/hosts/ps',
+    'app/servers/client',
+    'app/servers/recognition',
+    'app/servers/start',
   ],
   'app/hosts/local/look': [
     'app/identity',
@@ -44,6 +58,7 @@ export const rooms = {
     'app/hosts/local/process',
     'app/hosts/local/procfs',
     'app/util',
+    'app/servers/recognition',
   ],
   'app/hosts/local/process': [
     'app/identity',
@@ -86,6 +101,8 @@ export const rooms = {
     'app/hosts/local/look',
     'app/hosts/local/process',
     'app/hosts/ps',
+    'app/servers/client',
+    'app/servers/recognition',
   ],
   'app/hosts/ssh/remote': [],
   'app/sessions': [
@@ -97,6 +114,7 @@ export const rooms = {
     'app/records',
     'app/audit',
     'app/util',
+    'app/servers/start',
   ],
   'app/sessions/foreign': [
     'app/identity',
@@ -105,6 +123,7 @@ export const rooms = {
     'app/servers',
     'app/sessions',
     'app/hosts/local/process',
+    'app/servers/recognition',
   ],
   'app/supervisor': [
     'app/identity',
@@ -119,6 +138,11 @@ export const rooms = {
     'app/audit',
     'app/util',
     'app/text',
+    'app/servers/client',
+    'app/servers/kinds',
+    'app/servers/recognition',
+    'app/servers/session-feed',
+    'app/servers/start',
   ],
   'app/supervisor/remote': [
     'app/identity',
@@ -152,6 +176,7 @@ export const rooms = {
     'app/util',
     'app/ipc',
     'app/hosts/local/look',
+    'app/servers/recognition',
   ],
   'app/cli': [
     'app/roll',

@@ -30,7 +30,7 @@ import { writeFileSync } from 'node:fs';
 import { resolvePaths } from '../config/paths.ts';
 import { acquireWriter } from '../control/writer-lock.ts';
 import { inlineLooker } from '../hosts/local/look/looker.ts';
-import { recognise } from '../servers/recognise.ts';
+import { recognise } from '../servers/recognition/recognise.ts';
 import { openLocalCore } from '../supervisor/local-core.ts';
 const paths = resolvePaths({ env: process.env, platform: process.platform, uid: process.getuid(), home: process.env.HOME });
 const lock = await acquireWriter(paths.writerLock, { holder: 'app', version: '0', fallbackFolder: paths.runtimeDir });

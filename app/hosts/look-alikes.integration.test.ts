@@ -6,7 +6,7 @@ import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, symlinkSync,
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CustomKind } from '../servers/kind.ts';
-import { recognise } from '../servers/recognise.ts';
+import { recognise } from '../servers/recognition/recognise.ts';
 import type { Host, Look } from './host.ts';
 import { inlineLooker } from './local/look/looker.ts';
 import { NOTHING_ASKED, testHost } from './local/testing/hosts.ts';

@@ -26,7 +26,7 @@ const MOST_CALLS = 400;
 const KEEP = `
 import { resolvePaths } from '../config/paths.ts';
 import { inlineLooker } from '../hosts/local/look/looker.ts';
-import { recognise } from '../servers/recognise.ts';
+import { recognise } from '../servers/recognition/recognise.ts';
 import { openLocalCore } from '../supervisor/local-core.ts';
 const paths = resolvePaths({ env: process.env, platform: process.platform, uid: process.getuid(), home: process.env.HOME });
 const core = await openLocalCore({ paths, lock: null, mode: 'act', looker: inlineLooker(recognise) });

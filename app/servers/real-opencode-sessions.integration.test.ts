@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FakeModel, startFakeModel, writeOpencodeConfig } from '../../e2e/support/fake-model.ts';
-import { TIMING } from './event-stream.ts';
-import { until } from './hostile.testing.ts';
 import type { Endpoint, ServerWatch, SessionFact } from './kind.ts';
-import { kindOf } from './kinds.ts';
+import { kindOf } from './kinds/kinds.ts';
 import { endChild, type RealOpencode, startOpencode } from './real-opencode.testing.ts';
-import { watchServer } from './server-watch.ts';
-import { createSseParser } from './sse.ts';
+import { TIMING } from './session-feed/event-stream.ts';
+import { until } from './session-feed/hostile.testing.ts';
+import { watchServer } from './session-feed/server-watch.ts';
+import { createSseParser } from './session-feed/sse.ts';
 
 /** How often the list is asked for while it is watched; what counts is the number of questions, so they come soon. */
 const QUESTIONS = 30;

@@ -3,13 +3,13 @@ import { mkdtemp, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { until } from './hostile.testing.ts';
-import { ask } from './http.ts';
+import { ask } from './client/http.ts';
 import type { Recognisable } from './kind.ts';
-import { kindOf } from './kinds.ts';
+import { kindOf } from './kinds/kinds.ts';
 import { endChild, startOpencode } from './real-opencode.testing.ts';
-import { recognise } from './recognise.ts';
-import { isPlainWrapper } from './wrappers.ts';
+import { recognise } from './recognition/recognise.ts';
+import { isPlainWrapper } from './recognition/wrappers.ts';
+import { until } from './session-feed/hostile.testing.ts';
 
 let root = '';
 const children: ChildProcess[] = [];

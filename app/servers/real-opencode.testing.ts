@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endpointAt, until } from './hostile.testing.ts';
 import type { Endpoint } from './kind.ts';
 import { opencodeFolders } from './opencode-home.testing.ts';
+import { endpointAt, until } from './session-feed/hostile.testing.ts';
 
 const BIN = fileURLToPath(new URL('../../node_modules/.bin/opencode', import.meta.url));
 

@@ -1,8 +1,8 @@
 /** What a session-end hook is given: an object on its standard input, and the same as variables. Pure. */
 import { createHash } from 'node:crypto';
 import type { SessionEndHook } from '../config/schema.ts';
-import { serverEnvironment } from '../servers/environment.ts';
 import { commandText } from '../servers/redact.ts';
+import { serverEnvironment } from '../servers/start/environment.ts';
 import type { DueHook, HookRef } from './ledger.ts';
 import type { Life } from './life.ts';
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { resolvePaths } from '../config/paths.ts';
 import { inlineLooker } from '../hosts/local/look/looker.ts';
 import type { Command } from '../roll/commands.ts';
-import { recognise } from '../servers/recognise.ts';
+import { recognise } from '../servers/recognition/recognise.ts';
 import { openLocalCore } from './local-core.ts';
 
 export type Request =

@@ -5,8 +5,8 @@
  */
 import type { Look, MarkName, ProcessInfo } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
-import { groupServers, ownPids, recognisable, type ServerGroup } from '../servers/group.ts';
-import { editorLabel } from '../servers/labels.ts';
+import { groupServers, ownPids, recognisable, type ServerGroup } from '../servers/recognition/group.ts';
+import { editorLabel } from '../servers/recognition/labels.ts';
 import { meantToStay } from './meant-to-stay.ts';
 import { isFinished, nameOf } from './members.ts';
 import { ownerLabel } from './owner-label.ts';

@@ -4,7 +4,7 @@
  */
 import type { ProcessInfo } from '../hosts/host.ts';
 import { type Server, STANDINGS } from '../roll/schema.ts';
-import type { ServerGroup } from '../servers/group.ts';
+import type { ServerGroup } from '../servers/recognition/group.ts';
 import { plural } from '../text/words.ts';
 import type { JudgedServer } from './judged-server.ts';
 import { reapPermission, stopPermission } from './permissions.ts';

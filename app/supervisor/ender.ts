@@ -9,7 +9,7 @@
 import type { Audit } from '../audit/audit.ts';
 import { type Host, type Look, LookFailed, type ProcessInfo } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type Verdict, type VerdictWord } from '../identity/identity.ts';
-import { disposeServer } from '../servers/dispose.ts';
+import { disposeServer } from '../servers/client/dispose.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
 import { belongingsOf, groupsOf, isStill, othersOf } from './belongings.ts';
 import { type Member, Members, memoryOf, nameOf, refusalSentence } from './members.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LookFailed } from '../hosts/host.ts';
 import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import { listRecords } from '../records/files.ts';
-import { recognise } from '../servers/recognise.ts';
+import { recognise } from '../servers/recognition/recognise.ts';
 import { installFake } from './fake-opencode.testing.ts';
 import { Started, waitUntil } from './processes.testing.ts';
 import { openWorld, type World } from './world.testing.ts';

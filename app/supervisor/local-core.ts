@@ -13,7 +13,7 @@ import type { Looker } from '../hosts/local/look/looker.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import type { ServerRecord } from '../records/schema.ts';
 import { LocalRecords } from '../records/store.ts';
-import { localFinder } from '../servers/programs.ts';
+import { localFinder } from '../servers/start/programs.ts';
 import { ForeignSessions } from '../sessions/foreign/watcher.ts';
 import { failuresIn } from '../sessions/hooks.ts';
 import { viewLedger } from '../sessions/ledger-view.ts';

@@ -10,7 +10,7 @@ import type { ProcessRef } from '../identity/identity.ts';
 import { nonceOf } from '../records/judge.ts';
 import { RECORD_VERSION, type ServerRecord } from '../records/schema.ts';
 import type { RecordStore } from '../records/store.ts';
-import type { ServerGroup } from '../servers/group.ts';
+import type { ServerGroup } from '../servers/recognition/group.ts';
 import { redactArgv } from '../servers/redact.ts';
 import { groupsOf } from './belongings.ts';
 import { isFinished, refOf } from './members.ts';

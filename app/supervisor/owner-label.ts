@@ -1,9 +1,9 @@
 /** What people call a process that owns a server. Pure. */
 import type { ProcessInfo } from '../hosts/host.ts';
-import { interpreterOf } from '../servers/argv.ts';
-import { recognisable } from '../servers/group.ts';
-import { programLabel } from '../servers/labels.ts';
-import { isPlainWrapper } from '../servers/wrappers.ts';
+import { interpreterOf } from '../servers/recognition/argv.ts';
+import { recognisable } from '../servers/recognition/group.ts';
+import { programLabel } from '../servers/recognition/labels.ts';
+import { isPlainWrapper } from '../servers/recognition/wrappers.ts';
 
 /** Last part of a path, without the dash of a login shell. */
 export function programName(text: string): string {

@@ -3,8 +3,8 @@
  * Pure; memory of owners that have gone is handed in.
  */
 import type { Look, ProcessInfo } from '../hosts/host.ts';
-import { recognisable } from '../servers/group.ts';
-import { isPlainWrapper, mayBePlainWrapper } from '../servers/wrappers.ts';
+import { recognisable } from '../servers/recognition/group.ts';
+import { isPlainWrapper, mayBePlainWrapper } from '../servers/recognition/wrappers.ts';
 import { clockTime } from '../text/words.ts';
 import { ownerLabel } from './owner-label.ts';
 import type { OwnerFact } from './standing.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { identityKey } from '../identity/identity.ts';
 import { someRef } from '../records/fixtures.testing.ts';
 import type { Endpoint, Kind, ServerWatch } from '../servers/kind.ts';
-import { NOT_LISTED } from '../servers/session-state.ts';
+import { NOT_LISTED } from '../servers/session-feed/session-state.ts';
 import { Probes } from './probes.ts';
 
 const { identity } = someRef(4000);

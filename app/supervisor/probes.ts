@@ -4,7 +4,7 @@
  */
 import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
 import type { Endpoint, Health, Kind, ServerWatch, SessionReading } from '../servers/kind.ts';
-import { NOT_LISTED } from '../servers/session-state.ts';
+import { NOT_LISTED } from '../servers/session-feed/session-state.ts';
 import type { StreamFact } from './busyness.ts';
 import { SPANS } from './spans.ts';
 

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Look, LookRequest } from '../hosts/host.ts';
 import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import { PYTHON, until } from '../hosts/local/testing/processes.ts';
-import { recognise } from '../servers/recognise.ts';
+import { recognise } from '../servers/recognition/recognise.ts';
 import { isAlive, Started } from './processes.testing.ts';
 import { openWorld, type World } from './world.testing.ts';
 

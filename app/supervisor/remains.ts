@@ -5,7 +5,7 @@
 import type { Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type StartTime } from '../identity/identity.ts';
 import { nonceOf } from '../records/judge.ts';
-import type { ServerGroup } from '../servers/group.ts';
+import type { ServerGroup } from '../servers/recognition/group.ts';
 import { doubtAbout, groupsOf, isUnproved, markedPid, othersOf, ourselves } from './belongings.ts';
 import { meantToStay } from './meant-to-stay.ts';
 import { isFinished } from './members.ts';

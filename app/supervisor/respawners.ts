@@ -3,8 +3,8 @@
  * the server alone would only bring the next one, so they end first, and every plan shows them. Pure.
  */
 import type { Look, ProcessInfo } from '../hosts/host.ts';
-import { recognisable } from '../servers/group.ts';
-import { isPlainWrapper, loopsOver } from '../servers/wrappers.ts';
+import { recognisable } from '../servers/recognition/group.ts';
+import { isPlainWrapper, loopsOver } from '../servers/recognition/wrappers.ts';
 import { meantToStay } from './meant-to-stay.ts';
 import { isFinished } from './members.ts';
 import { isAdopter } from './owner.ts';

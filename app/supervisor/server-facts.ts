@@ -2,7 +2,7 @@
 import type { Host, Look, ProcessInfo } from '../hosts/host.ts';
 import { identityKey } from '../identity/identity.ts';
 import { type LiveRecord, nonceOf } from '../records/judge.ts';
-import { loopbackOf } from '../servers/http.ts';
+import { loopbackOf } from '../servers/client/http.ts';
 import type { Busyness, Endpoint, Health, Kind } from '../servers/kind.ts';
 import { judgeBusyness } from './busyness.ts';
 import { meantToStay } from './meant-to-stay.ts';

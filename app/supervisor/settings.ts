@@ -4,9 +4,9 @@ import type { Config } from '../config/schema.ts';
 import { watchConfig } from '../config/watch.ts';
 import type { Roll } from '../roll/schema.ts';
 import type { Kind, ProgramFinder } from '../servers/kind.ts';
-import { kindOf, startableKinds } from '../servers/kinds.ts';
-import type { StartOptions } from '../servers/locate.ts';
-import { endLoginShells } from '../servers/login-path.ts';
+import { kindOf, startableKinds } from '../servers/kinds/kinds.ts';
+import type { StartOptions } from '../servers/start/locate.ts';
+import { endLoginShells } from '../servers/start/login-path.ts';
 
 export interface SettingsSource {
   readonly config: Config;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Paths, resolvePaths } from '../config/paths.ts';
 import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import type { Leftover, Roll, Server } from '../roll/schema.ts';
-import { recognise } from '../servers/recognise.ts';
+import { recognise } from '../servers/recognition/recognise.ts';
 import type { LocalCore, Mode } from './core.ts';
 import { openLocalCore } from './local-core.ts';
 import { SPANS, type Spans } from './spans.ts';

@@ -16,7 +16,7 @@ import type { ProcessIdentity, ProcessRef } from '../identity/identity.ts';
 import { idOf } from '../identity/ids.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { Server } from '../roll/schema.ts';
-import { kindOf } from '../servers/kinds.ts';
+import { kindOf } from '../servers/kinds/kinds.ts';
 import { openTraced, type TracedWorld } from './traced-world.testing.ts';
 
 const trouble = straceTrouble();

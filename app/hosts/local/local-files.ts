@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
-import { loopbackOf } from '../../servers/http.ts';
+import { loopbackOf } from '../../servers/client/http.ts';
 import type { At } from '../../servers/kind.ts';
-import { findOnPath, isProgramFile } from '../../servers/programs.ts';
+import { findOnPath, isProgramFile } from '../../servers/start/programs.ts';
 import type { Folder, Host, Listener } from '../host.ts';
 import { tail } from './tail.ts';
 

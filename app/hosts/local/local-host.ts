@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
-import { recognise } from '../../servers/recognise.ts';
+import { recognise } from '../../servers/recognition/recognise.ts';
 import { type Libc, loadLibc } from '../../util/libc.ts';
 import type {
   ExitStatus,

@@ -7,7 +7,7 @@
 import { isAbsolute, join } from 'node:path';
 import type { ProcessInfo } from '../../hosts/host.ts';
 import { hashedHostId, namespaceId } from '../../hosts/local/process/observer.ts';
-import { invocationOf } from '../../servers/argv.ts';
+import { invocationOf } from '../../servers/recognition/argv.ts';
 import { carrierOf, lstartIn, type Place, pidIn, type Seen } from './carrier.ts';
 import { type ForeignSession, idIn, objectOf, pathIn, textIn, timeIn, titleIn, UNPROVED } from './session.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { recognise } from '../../../servers/recognise.ts';
+import { recognise } from '../../../servers/recognition/recognise.ts';
 import { process } from '../../../supervisor/look.testing.ts';
 import { recogniseAll } from './candidates.ts';
 

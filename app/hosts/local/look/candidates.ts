@@ -1,6 +1,7 @@
 /** Which processes of a look are servers, each by the evidence that this very look has of it. Pure. */
-import { recognisable } from '../../../servers/group.ts';
+
 import type { CustomKind, Recognisable, Recognised } from '../../../servers/kind.ts';
+import { recognisable } from '../../../servers/recognition/group.ts';
 import type { Candidate, ProcessInfo, UnprovedProcess } from '../../host.ts';
 
 /** Tells what a process is; `app/servers` supplies it. */

@@ -1,6 +1,6 @@
 /** Entry point of the thread that takes looks: it alone reads the process table, so the caller never waits for it. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { recognise } from '../../../servers/recognise.ts';
+import { recognise } from '../../../servers/recognition/recognise.ts';
 import { ReadFailed } from '../../host.ts';
 import type { Collector } from './collect.ts';
 import { BEAT, type FromWorker, type ToWorker, type WorkerStart } from './look-protocol.ts';

@@ -1,4 +1,4 @@
-import { loopsOver } from '../../../servers/wrappers.ts';
+import { loopsOver } from '../../../servers/recognition/wrappers.ts';
 import type { ProcessInfo } from '../../host.ts';
 
 /** What is needed of a process to place it in the tree. */

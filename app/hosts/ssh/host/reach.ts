@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { identityKey } from '../../../identity/identity.ts';
-import { loopbackOf } from '../../../servers/http.ts';
+import { loopbackOf } from '../../../servers/client/http.ts';
 import type { Client, Listener, Look, ProcessInfo } from '../../host.ts';
 import { parseUnixTable } from '../../local/procfs/unix-sockets.ts';
 import type { At, Forward, Forwards } from '../contract.ts';

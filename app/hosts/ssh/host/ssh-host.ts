@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { identityKey, type Observer, type ProcessRef, type Verdict } from '../../../identity/identity.ts';
 import type { RecordStore } from '../../../records/store.ts';
-import { recognise } from '../../../servers/recognise.ts';
+import { recognise } from '../../../servers/recognition/recognise.ts';
 import type {
   ExitStatus,
   Folder,
