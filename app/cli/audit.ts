@@ -1,7 +1,7 @@
 import { type AuditLine, readAudit } from '../audit/audit.ts';
 import { idOf } from '../identity/ids.ts';
 import { redactText } from '../servers/redact.ts';
-import { viewLedger } from '../sessions/ledger-view.ts';
+import { viewLedger } from '../sessions/store/ledger-view.ts';
 import { clockTime } from '../text/words.ts';
 import { type Arguments, DONE, type Verb } from './io.ts';
 import { checkSession } from './session-target.ts';

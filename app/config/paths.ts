@@ -18,7 +18,7 @@ export interface Paths {
   readonly setAsideDir: string;
   /** Owners seen while they lived, so that a restart still knows who they were. */
   readonly seenFile: string;
-  /** Which sessions live, how they ended, and which hooks are still due (app/sessions/ledger.ts). */
+  /** Which sessions live, how they ended, and which hooks are still due (app/sessions/store/ledger.ts). */
   readonly sessionsFile: string;
   /** What session-end hooks are given and what came of them; a file is there only while its hook is due. */
   readonly hooksDir: string;

@@ -8,7 +8,7 @@ import type { SessionFact, SessionReading } from '../servers/kind.ts';
 import { SessionBook, type SessionEvent } from './book.ts';
 import { type Carrier, sessionKey, type Telling } from './carrier.ts';
 import { Causes } from './endings.ts';
-import { Ledger } from './ledger.ts';
+import { Ledger } from './store/ledger.ts';
 
 const NOW = Date.UTC(2026, 4, 1, 12);
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 /** The ledger as the book of sessions sees it: whatever ends there has its hooks run. */
 import type { LifeLedger } from './book.ts';
-import type { Hooks } from './hooks.ts';
-import type { Ledger } from './ledger.ts';
+import type { Hooks } from './hooks/hooks.ts';
+import type { Ledger } from './store/ledger.ts';
 
 export function keepingOf(ledger: Ledger, hooks: Pick<Hooks, 'hooksFor' | 'pump'>): LifeLedger {
   return {

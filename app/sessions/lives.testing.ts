@@ -1,8 +1,8 @@
 /** Lives of sessions for tests. */
 import { createHash } from 'node:crypto';
 import { someRef } from '../records/fixtures.testing.ts';
-import type { HookRef } from './ledger.ts';
 import type { Ending, Life } from './life.ts';
+import type { HookRef } from './store/ledger.ts';
 
 /** The same life for the same number. */
 export function someLife(number: number, changes: Partial<Life> = {}): Life {

@@ -2,9 +2,9 @@
 
 import type { Alert } from '../roll/schema.ts';
 import type { LifeLedger } from '../sessions/book.ts';
-import { type HookFailure, Hooks, type HooksParts } from '../sessions/hooks.ts';
+import { type HookFailure, Hooks, type HooksParts } from '../sessions/hooks/hooks.ts';
 import { keepingOf } from '../sessions/keeping.ts';
-import { Ledger } from '../sessions/ledger.ts';
+import { Ledger } from '../sessions/store/ledger.ts';
 import { capitalised, plural } from '../text/words.ts';
 
 export interface KeepingParts extends Omit<HooksParts, 'ledger'> {

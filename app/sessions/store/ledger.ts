@@ -3,7 +3,8 @@
  * It outlives every process of ours, so a session that was alive when all of them were killed is still known to the
  * next one, and its hooks run then. Only the holder of the writer's lock opens it.
  */
-import { oneLine } from '../servers/redact.ts';
+import { oneLine } from '../../servers/redact.ts';
+import type { Ending, Life } from '../life.ts';
 import { appendLedger, keepAside, LedgerFailed, readLedger, replaceLedger } from './ledger-file.ts';
 import {
   type Attempt,
@@ -15,7 +16,6 @@ import {
   type NewLine,
   parseLine,
 } from './ledger-lines.ts';
-import type { Ending, Life } from './life.ts';
 
 /** Longest title that is kept, in UTF-16 units. */
 const TITLE_MAX = 300;

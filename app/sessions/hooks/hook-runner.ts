@@ -4,18 +4,18 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
-import { LOCAL_HOST, type SessionEndHook } from '../config/schema.ts';
-import type { Host } from '../hosts/host.ts';
-import type { ProcessRef } from '../identity/identity.ts';
-import { loginPath } from '../servers/start/login-path.ts';
-import { findOnPath } from '../servers/start/programs.ts';
-import { atomicWrite } from '../util/atomic-write.ts';
-import { ensurePrivateFolder } from '../util/folders.ts';
-import { loadLibc } from '../util/libc.ts';
+import { LOCAL_HOST, type SessionEndHook } from '../../config/schema.ts';
+import type { Host } from '../../hosts/host.ts';
+import type { ProcessRef } from '../../identity/identity.ts';
+import { loginPath } from '../../servers/start/login-path.ts';
+import { findOnPath } from '../../servers/start/programs.ts';
+import { atomicWrite } from '../../util/atomic-write.ts';
+import { ensurePrivateFolder } from '../../util/folders.ts';
+import { loadLibc } from '../../util/libc.ts';
+import type { Life } from '../life.ts';
+import type { DueHook } from '../store/ledger.ts';
 import { eventOf, hookEnvironment } from './hook-event.ts';
 import { attemptFiles, eventFile } from './hook-files.ts';
-import type { DueHook } from './ledger.ts';
-import type { Life } from './life.ts';
 import script from './run-hook.sh';
 
 const SHELL = '/bin/sh';

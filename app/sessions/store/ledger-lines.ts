@@ -10,9 +10,9 @@
  *   forget   a hook is not to be run any more
  */
 import { z } from 'zod';
-import { processRefSchema } from '../records/schema.ts';
-import { identitySchema, idSchema } from '../roll/schema.ts';
-import { END_REASONS, type Ending, type Life } from './life.ts';
+import { processRefSchema } from '../../records/schema.ts';
+import { identitySchema, idSchema } from '../../roll/schema.ts';
+import { END_REASONS, type Ending, type Life } from '../life.ts';
 
 /** Raised when a line changes so that an earlier Rollcall would misread it. */
 const VERSION = 1;

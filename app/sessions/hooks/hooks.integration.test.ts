@@ -3,16 +3,16 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import type { AuditInput } from '../audit/audit.ts';
-import type { SessionEndHook } from '../config/schema.ts';
-import type { Host } from '../hosts/host.ts';
-import { bundle } from '../hosts/local/testing/bundle.ts';
-import { testHost } from '../hosts/local/testing/hosts.ts';
-import { isAlive, temporaryFolder, until } from '../hosts/local/testing/processes.ts';
-import { SHELLS, type TestShell } from '../hosts/ssh/testing/shells.ts';
+import type { AuditInput } from '../../audit/audit.ts';
+import type { SessionEndHook } from '../../config/schema.ts';
+import type { Host } from '../../hosts/host.ts';
+import { bundle } from '../../hosts/local/testing/bundle.ts';
+import { testHost } from '../../hosts/local/testing/hosts.ts';
+import { isAlive, temporaryFolder, until } from '../../hosts/local/testing/processes.ts';
+import { SHELLS, type TestShell } from '../../hosts/ssh/testing/shells.ts';
+import { CRASHED, someLife } from '../lives.testing.ts';
+import { Ledger } from '../store/ledger.ts';
 import { type HookBudgets, Hooks } from './hooks.ts';
-import { Ledger } from './ledger.ts';
-import { CRASHED, someLife } from './lives.testing.ts';
 
 const BUDGETS: HookBudgets = { atOnce: 4, graceSeconds: 0.4, slackMs: 3000, pausesMs: [20, 20, 20], unwrittenMs: 50 };
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { oneLine, redactText } from '../servers/redact.ts';
+import { oneLine, redactText } from '../../servers/redact.ts';
 
 /** What is shown of a hook's output: its last lines. */
 const LINES = 20;

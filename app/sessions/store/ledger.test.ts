@@ -13,13 +13,13 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../hosts/local/testing/processes.ts';
-import { someRef } from '../records/fixtures.testing.ts';
-import { keepingOf } from './keeping.ts';
+import { temporaryFolder } from '../../hosts/local/testing/processes.ts';
+import { someRef } from '../../records/fixtures.testing.ts';
+import { keepingOf } from '../keeping.ts';
+import { END_REASONS } from '../life.ts';
+import { CRASHED, someHook, someLife } from '../lives.testing.ts';
 import { type DueHook, hookKeyOf, Ledger } from './ledger.ts';
 import { lineText, type NewLine, parseLine } from './ledger-lines.ts';
-import { END_REASONS } from './life.ts';
-import { CRASHED, someHook, someLife } from './lives.testing.ts';
 
 const NOW = Date.parse('2026-05-01T12:00:00.000Z');
 const HOOK = someHook('entire');

@@ -4,10 +4,10 @@
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { createLocalHost } from '../hosts/local/local-host.ts';
-import { inlineLooker } from '../hosts/local/look/looker.ts';
+import { createLocalHost } from '../../hosts/local/local-host.ts';
+import { inlineLooker } from '../../hosts/local/look/looker.ts';
+import { Ledger } from '../store/ledger.ts';
 import { Hooks } from './hooks.ts';
-import { Ledger } from './ledger.ts';
 
 const [folder = '', configured = '[]', dies = ''] = process.argv.slice(2);
 const host = await createLocalHost({ looker: inlineLooker(() => ({ state: 'other' })), stateDir: folder });

@@ -1,10 +1,10 @@
 /** What a session-end hook is given: an object on its standard input, and the same as variables. Pure. */
 import { createHash } from 'node:crypto';
-import type { SessionEndHook } from '../config/schema.ts';
-import { commandText } from '../servers/redact.ts';
-import { serverEnvironment } from '../servers/start/environment.ts';
-import type { DueHook, HookRef } from './ledger.ts';
-import type { Life } from './life.ts';
+import type { SessionEndHook } from '../../config/schema.ts';
+import { commandText } from '../../servers/redact.ts';
+import { serverEnvironment } from '../../servers/start/environment.ts';
+import type { Life } from '../life.ts';
+import type { DueHook, HookRef } from '../store/ledger.ts';
 
 /** Longest variable, in UTF-16 units: the system takes no longer than 128 kB each. */
 const VARIABLE_MAX = 16_000;

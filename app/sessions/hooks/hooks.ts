@@ -4,15 +4,15 @@
  * A hook runs at least once; twice only if its runner was ended, and could not say what had come of it.
  */
 
-import type { Audit } from '../audit/audit.ts';
-import type { SessionEndHook } from '../config/schema.ts';
-import type { Host } from '../hosts/host.ts';
+import type { Audit } from '../../audit/audit.ts';
+import type { SessionEndHook } from '../../config/schema.ts';
+import type { Host } from '../../hosts/host.ts';
+import type { Life } from '../life.ts';
+import type { Attempt, DueHook, HookRef, Ledger } from '../store/ledger.ts';
 import { RunnerEnds, type RunnerOf } from './hook-ends.ts';
 import { hookRefOf, hooksFor, isFor } from './hook-event.ts';
 import { attemptFiles, failureOf, readOutput, readResult, removeHookFiles } from './hook-files.ts';
 import { RunnerFailed, type RunnerParts, startRunner } from './hook-runner.ts';
-import type { Attempt, DueHook, HookRef, Ledger } from './ledger.ts';
-import type { Life } from './life.ts';
 
 export interface HookBudgets {
   /** How many hooks run at the same time. */

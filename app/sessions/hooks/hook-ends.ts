@@ -1,8 +1,8 @@
 /** Waits for the end of hooks' runners, whoever started them, and ends one that does not end itself. */
 
-import type { Audit } from '../audit/audit.ts';
-import type { Host } from '../hosts/host.ts';
-import type { ProcessRef } from '../identity/identity.ts';
+import type { Audit } from '../../audit/audit.ts';
+import type { Host } from '../../hosts/host.ts';
+import type { ProcessRef } from '../../identity/identity.ts';
 
 /** After SIGKILL, a process is gone as soon as the kernel lets go of it; milliseconds. */
 const KILLED_MS = 5000;

@@ -14,8 +14,8 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { remedyFor } from '../util/atomic-write.ts';
-import { syncFolder, writeWhole } from '../util/sync-files.ts';
+import { remedyFor } from '../../util/atomic-write.ts';
+import { syncFolder, writeWhole } from '../../util/sync-files.ts';
 
 /** What is longer is no ledger of ours, in bytes. */
 const LIMIT_BYTES = 256 * 1024 * 1024;
