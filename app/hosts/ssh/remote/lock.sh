@@ -40,6 +40,8 @@ rc_held() {
 
 # Nobody's: of a start of ours that is over, of another boot, older than a start takes, or unfinished for as long.
 rc_stale() {
+  # By the clock after it was read: one that was made a moment ago must not seem to be of a time to come.
+  rc_now
   case " $mine " in
     *" $rc_holder "*) return 0 ;;
   esac

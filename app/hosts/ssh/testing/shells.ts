@@ -62,6 +62,9 @@ export interface Account {
   readonly uid?: number;
 }
 
+/** So many times longer than a remote may a shell here take: a machine that stands still for seconds is no fault. */
+const PATIENCE = 10;
+
 /** Runs scripts in a shell; `counted` is how many it has run. */
 export class LocalExec implements RemoteExec {
   counted = 0;
@@ -91,7 +94,7 @@ export class LocalExec implements RemoteExec {
       const timer = setTimeout(() => {
         child.kill('SIGKILL'); // a child of ours that is not collected yet
         reject(new SshFailed('test', 'link', 'deadline', 'The remote did not answer in time.', 'Try again.'));
-      }, deadlineMs);
+      }, deadlineMs * PATIENCE);
       child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
       child.stderr.on('data', (chunk: Buffer) => {
         stderr += chunk.toString();
