@@ -8,14 +8,14 @@ import { promisify } from 'node:util';
 import { resolvePaths } from '../app/config/paths.ts';
 import { createLocalHost } from '../app/hosts/local/local-host.ts';
 import { workerLooker } from '../app/hosts/local/look/look-client.ts';
+import { refOf } from '../app/hosts/process-info.ts';
 import { Transport } from '../app/hosts/ssh/connection/transport.ts';
 import { createSshHost } from '../app/hosts/ssh/host/ssh-host.ts';
 import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
 import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
-import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
 import { openLocalCore } from '../app/supervisor/local-core.ts';
-import { refOf } from '../app/supervisor/members.ts';
+import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
 import { against, median, type Row, within } from './table.ts';
 
 const run = promisify(execFile);

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { resolvePaths } from '../app/config/paths.ts';
 import { workerLooker } from '../app/hosts/local/look/look-client.ts';
-import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
 import { openLocalCore } from '../app/supervisor/local-core.ts';
-import { Started } from '../app/supervisor/processes.testing.ts';
+import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
+import { Started } from '../app/supervisor/testing/processes.ts';
 import { childFaults } from './children.ts';
 import { type Row, within } from './table.ts';
 

@@ -32,7 +32,7 @@ function sourcesUnder(root, folder) {
 /**
  * The imports of one source.
  *
- * @returns {{specifier: string, typeOnly: boolean, line: number}[]}
+ * @returns {{specifier: string, line: number}[]}
  * @throws {SyntaxError} when it cannot be parsed
  */
 export function importsOf(file, text) {
@@ -41,8 +41,6 @@ export function importsOf(file, text) {
   const lineAt = (offset) => text.slice(0, offset).split('\n').length;
   const found = module.staticImports.map((item) => ({
     specifier: item.moduleRequest.value,
-    // `import {}` and `import 'x'` run the module; only when every name is a type is nothing run.
-    typeOnly: item.entries.length > 0 && item.entries.every((entry) => entry.isType),
     line: lineAt(item.start),
   }));
   for (const item of module.staticExports) {
@@ -51,14 +49,13 @@ export function importsOf(file, text) {
     if (!request) continue;
     found.push({
       specifier: request.value,
-      typeOnly: entries.every((entry) => entry.isType),
       line: lineAt(item.start),
     });
   }
   for (const item of module.dynamicImports) {
     const words = text.slice(item.moduleRequest.start, item.moduleRequest.end);
     const literal = /^(['"`])([^'"`$]*)\1$/.exec(words);
-    if (literal) found.push({ specifier: literal[2], typeOnly: false, line: lineAt(item.start) });
+    if (literal) found.push({ specifier: literal[2], line: lineAt(item.start) });
   }
   return found;
 }
@@ -79,11 +76,10 @@ function packageObjection(file, specifier) {
 }
 
 /** Why a source may not import a file of ours, or null when it may. */
-function objection(file, typeOnly, target) {
+function objection(file, target) {
   const house = file.split('/')[0];
-  const plain = longest(file, rules.withoutNode);
   // The version is told there, once.
-  if (target === 'package.json' && plain === null) return null;
+  if (target === 'package.json' && longest(file, rules.withoutNode) === null) return null;
   if (isTest(file)) {
     return rules.houses[house].tests.some((folder) => inside(target, folder))
       ? null
@@ -94,9 +90,6 @@ function objection(file, typeOnly, target) {
   const other = longest(target, Object.keys(rules.rooms));
   if (other === null || isTest(target)) return `${room} may not import ${target}`;
   if (other !== room && !rules.rooms[room].includes(other)) return `${room} may not import ${target}`;
-  if (plain !== null && longest(target, rules.withoutNode) === null && !typeOnly) {
-    return `${plain} takes types only from ${target}`;
-  }
   return null;
 }
 
@@ -133,12 +126,12 @@ export function checkImports(root, exceptions = rules.exceptions) {
   const files = Object.keys(rules.houses).flatMap((house) => sourcesUnder(root, house));
   for (const file of files) {
     const targets = new Set();
-    for (const { specifier, typeOnly, line } of importsOf(file, readFileSync(path.join(root, file), 'utf8'))) {
+    for (const { specifier, line } of importsOf(file, readFileSync(path.join(root, file), 'utf8'))) {
       const target = specifier.startsWith('.')
         ? path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier))
         : null;
       if (target !== null) targets.add(target);
-      const why = target === null ? packageObjection(file, specifier) : objection(file, typeOnly, target);
+      const why = target === null ? packageObjection(file, specifier) : objection(file, target);
       const excepted = why !== null && exceptions.includes(`${file} → ${target}`);
       if (excepted) unused.delete(`${file} → ${target}`);
       else if (why !== null) problems.push(`${file}:${line}: ${why} (${specifier})`);

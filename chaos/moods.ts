@@ -1,7 +1,7 @@
 /** How the servers of this run behave. Each mood is a folder; the program that is started there reads it. */
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Fake, installFake } from '../app/supervisor/fake-opencode.testing.ts';
+import { type Fake, installFake } from '../app/supervisor/testing/fake-opencode.ts';
 
 interface Mood {
   readonly weight: number;

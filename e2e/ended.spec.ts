@@ -1,7 +1,7 @@
 /** A server that ends unasked, with the real app and real processes: told, counted down, started again, given up, forgotten. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
+import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
 import { type Folders, whenServing } from './support/app.ts';
 import { rollcall } from './support/command-line.ts';
 import { startNotificationService } from './support/notification-service.ts';

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { GRACE_VARIABLE } from '../app/guard/grace.ts';
-import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
+import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
 import { electronRuntime, type Folders, spawnApp, whenServing } from './support/app.ts';
 import { ended, eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';
 import { expect, test, windowOf } from './support/test.ts';

@@ -6,7 +6,7 @@ import type { Page } from '@playwright/test';
 import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
 import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';
 import { opencodeFolders } from '../app/servers/opencode-home.testing.ts';
-import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
+import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
 import type { Folders } from './support/app.ts';
 import { rollcall } from './support/command-line.ts';
 import { eventually } from './support/processes.ts';

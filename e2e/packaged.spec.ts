@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { _electron } from '@playwright/test';
 import { GRACE_VARIABLE } from '../app/guard/grace.ts';
-import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
+import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
 import { electronRuntime, launchSpec } from './support/app.ts';
 import { eventually, lives, marked, seen } from './support/processes.ts';
 import { expect, test, windowOf } from './support/test.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ElectronApplication } from '@playwright/test';
-import { installFake } from '../app/supervisor/fake-opencode.testing.ts';
+import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
 import { type Folders, spawnApp, whenServing } from './support/app.ts';
 import { ended, eventually, lives, MARK, marked, type Seen, seen } from './support/processes.ts';
 import { opencodeEnv } from './support/servers.ts';

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { until } from '../hosts/local/testing/processes.ts';
 import { sshConfig, sshdTrouble, testSshd } from '../hosts/ssh/testing/sshd.ts';
-import { installFake } from '../supervisor/fake-opencode.testing.ts';
+import { installFake } from '../supervisor/testing/fake-opencode.ts';
 import { bundleCommand, CommandHome, type Ran, running } from './command.testing.ts';
 
 const trouble = sshdTrouble();

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { installFake } from '../supervisor/fake-opencode.testing.ts';
-import { livingIn, Started, waitUntil } from '../supervisor/processes.testing.ts';
+import { installFake } from '../supervisor/testing/fake-opencode.ts';
+import { livingIn, Started, waitUntil } from '../supervisor/testing/processes.ts';
 import { bundleCommand, CommandHome, running } from './command.testing.ts';
 
 let program: string;

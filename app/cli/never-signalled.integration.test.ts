@@ -12,7 +12,7 @@ import {
   until,
 } from '../hosts/local/testing/processes.ts';
 import { newTrace, straceTrouble } from '../hosts/local/testing/strace.ts';
-import { installFake, installProgram } from '../supervisor/fake-opencode.testing.ts';
+import { installFake, installProgram } from '../supervisor/testing/fake-opencode.ts';
 import { bundleCommand } from './command.testing.ts';
 
 const trouble = straceTrouble();

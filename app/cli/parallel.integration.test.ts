@@ -15,8 +15,8 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { listRecords } from '../records/files.ts';
-import { installFake, installProgram } from '../supervisor/fake-opencode.testing.ts';
-import { isAlive, livingOf, Started, waitUntil } from '../supervisor/processes.testing.ts';
+import { installFake, installProgram } from '../supervisor/testing/fake-opencode.ts';
+import { isAlive, livingOf, Started, waitUntil } from '../supervisor/testing/processes.ts';
 import { bundleCommand, CommandHome, type Ran, running } from './command.testing.ts';
 
 const SECRET = 'hunter2-Zq81kfW0';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Paths, resolvePaths } from '../config/paths.ts';
 import { someRecord } from '../records/fixtures.testing.ts';
 import type { Supervised } from '../supervisor/core.ts';
-import { isAlive, waitUntil } from '../supervisor/processes.testing.ts';
+import { isAlive, waitUntil } from '../supervisor/testing/processes.ts';
 import { type Budgets, GuardKeeper } from './keeper.ts';
 
 /** A guard that works has all the time it needs, however slow the machine is. */

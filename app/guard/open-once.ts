@@ -1,8 +1,8 @@
 import type { Paths } from '../config/paths.ts';
 import { createLocalHost } from '../hosts/local/local-host.ts';
 import { inlineLooker } from '../hosts/local/look/looker.ts';
+import { refOf } from '../hosts/process-info.ts';
 import { recognise } from '../servers/recognition/recognise.ts';
-import { refOf } from '../supervisor/members.ts';
 import { Once } from './once.ts';
 
 export interface OpenOnce {

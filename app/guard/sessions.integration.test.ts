@@ -4,8 +4,8 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { launchUnder } from '../supervisor/fake-opencode.testing.ts';
-import { isAlive } from '../supervisor/processes.testing.ts';
+import { launchUnder } from '../supervisor/testing/fake-opencode.ts';
+import { isAlive } from '../supervisor/testing/processes.ts';
 import { bundlePrograms, type Programs, SOON_IDLE } from './bundles.testing.ts';
 import { Scene } from './scene.testing.ts';
 

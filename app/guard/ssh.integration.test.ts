@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectControl } from '../control/client.ts';
 import { until } from '../hosts/local/testing/processes.ts';
 import { sshConfig, sshdTrouble, testSshd } from '../hosts/ssh/testing/sshd.ts';
-import { installFake } from '../supervisor/fake-opencode.testing.ts';
-import { isAlive } from '../supervisor/processes.testing.ts';
+import { installFake } from '../supervisor/testing/fake-opencode.ts';
+import { isAlive } from '../supervisor/testing/processes.ts';
 import { bundlePrograms, type Programs } from './bundles.testing.ts';
 import { Scene } from './scene.testing.ts';
 

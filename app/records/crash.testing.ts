@@ -12,9 +12,9 @@ import { readAudit } from '../audit/audit.ts';
 import { bundleCommand, CommandHome, running } from '../cli/command.testing.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { until } from '../hosts/local/testing/processes.ts';
-import { installFake } from '../supervisor/fake-opencode.testing.ts';
-import { livingOf, Started, waitUntil } from '../supervisor/processes.testing.ts';
-import { openWorld } from '../supervisor/world.testing.ts';
+import { installFake } from '../supervisor/testing/fake-opencode.ts';
+import { livingOf, Started, waitUntil } from '../supervisor/testing/processes.ts';
+import { openWorld } from '../supervisor/testing/world.ts';
 import { listRecords } from './files.ts';
 
 const HAS_STRACE = process.platform === 'linux' && spawnSync('strace', ['-V']).status === 0;

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { bundleCommand, CommandHome, type Ran, running } from '../cli/command.testing.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
-import { installFake } from '../supervisor/fake-opencode.testing.ts';
-import { livingOf, Started } from '../supervisor/processes.testing.ts';
+import { installFake } from '../supervisor/testing/fake-opencode.ts';
+import { livingOf, Started } from '../supervisor/testing/processes.ts';
 
 const CAN_MOUNT =
   process.platform === 'linux' && process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;

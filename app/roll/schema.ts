@@ -12,7 +12,7 @@ export const STANDINGS = ['supervised', 'service', 'owned', 'detached', 'suspect
 export const standingSchema = z.enum(STANDINGS);
 export type Standing = z.infer<typeof standingSchema>;
 
-/** States of a server that Rollcall started; `app/supervisor/lifecycle.ts` says what they mean. */
+/** States of a server that Rollcall started; `app/supervisor/lifecycle/lifecycle.ts` says what they mean. */
 export const LIFE_STATES = [
   'planned',
   'starting',

@@ -9,7 +9,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { endOrphanAfterTest, isAlive } from '../hosts/local/testing/processes.ts';
 import { straceTrouble } from '../hosts/local/testing/strace.ts';
-import { openTraced, type TracedWorld } from './traced-world.testing.ts';
+import { openTraced, type TracedWorld } from './testing/traced-world.ts';
 
 const trouble =
   straceTrouble() ??
@@ -18,7 +18,7 @@ const trouble =
     : 'this machine allows no namespaces');
 let actor: URL;
 beforeAll(async () => {
-  if (trouble === null) actor = await bundle({ entry: new URL('./actor.testing.ts', import.meta.url) });
+  if (trouble === null) actor = await bundle({ entry: new URL('./testing/actor.ts', import.meta.url) });
 });
 beforeEach((context) => {
   if (trouble !== null) context.skip(trouble);

@@ -7,9 +7,9 @@ import { LookFailed } from '../hosts/host.ts';
 import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import { listRecords } from '../records/files.ts';
 import { recognise } from '../servers/recognition/recognise.ts';
-import { installFake } from './fake-opencode.testing.ts';
-import { Started, waitUntil } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { installFake } from './testing/fake-opencode.ts';
+import { Started, waitUntil } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let folder: string;
 let started: Started;

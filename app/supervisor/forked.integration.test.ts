@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PYTHON } from '../hosts/local/testing/processes.ts';
-import { launchUnder } from './fake-opencode.testing.ts';
-import { isAlive, Started } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { launchUnder } from './testing/fake-opencode.ts';
+import { isAlive, Started } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 /** Two workers hold the port of a master that has forked them and listens no longer itself. */
 const SCRIPT = `

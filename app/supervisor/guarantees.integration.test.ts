@@ -17,9 +17,9 @@ import { LookFailed } from '../hosts/host.ts';
 import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import { recognise } from '../servers/recognition/recognise.ts';
-import { type Fake, installFake, installProgram, launchUnder } from './fake-opencode.testing.ts';
-import { isAlive, Started, waitUntil } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { type Fake, installFake, installProgram, launchUnder } from './testing/fake-opencode.ts';
+import { isAlive, Started, waitUntil } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let folder: string;
 let program: string;

@@ -2,6 +2,7 @@ import type { ProcessInfo } from '../hosts/host.ts';
 import type { LiveRecord } from '../records/judge.ts';
 import type { Server } from '../roll/schema.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
+import type { JudgedLeftover } from './monitor/leftovers.ts';
 
 /** A server with what acting on it needs; the row is what people see. */
 export interface JudgedServer {
@@ -18,4 +19,10 @@ export interface JudgedServer {
   readonly session: string | null;
   /** Copies of the session that reaping this row ends: all but the newest. Empty where the row is one server. */
   readonly surplus: readonly JudgedServer[];
+}
+
+/** What one look of a host found, as it was judged. */
+export interface Judged {
+  readonly servers: readonly JudgedServer[];
+  readonly leftovers: readonly JudgedLeftover[];
 }

@@ -6,8 +6,8 @@ import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
 import type { Server } from '../roll/schema.ts';
 import { rowName } from '../text/words.ts';
 import type { JudgedServer } from './judged-server.ts';
-import { exitWords } from './lifecycle.ts';
-import type { Lives } from './lives.ts';
+import { exitWords } from './lifecycle/lifecycle.ts';
+import type { Lives } from './lifecycle/lives.ts';
 
 export class News {
   readonly #audit: Audit;

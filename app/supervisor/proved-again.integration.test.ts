@@ -17,8 +17,8 @@ import type { Look, LookRequest } from '../hosts/host.ts';
 import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import { PYTHON, until } from '../hosts/local/testing/processes.ts';
 import { recognise } from '../servers/recognition/recognise.ts';
-import { isAlive, Started } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { isAlive, Started } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let folder: string;
 let program: string;

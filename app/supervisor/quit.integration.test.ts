@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
 import { inlineLooker, type Looker } from '../hosts/local/look/looker.ts';
 import { recognise } from '../servers/recognition/recognise.ts';
-import { type Fake, installFake } from './fake-opencode.testing.ts';
-import { isAlive, livingIn, Started, waitUntil } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { type Fake, installFake } from './testing/fake-opencode.ts';
+import { isAlive, livingIn, Started, waitUntil } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let folder: string;
 let started: Started;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
 import type { CommandResult } from '../roll/commands.ts';
-import { type Fake, installFake, launchUnder } from './fake-opencode.testing.ts';
-import { isAlive, Started } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { type Fake, installFake, launchUnder } from './testing/fake-opencode.ts';
+import { isAlive, Started } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let folder: string;
 let program: string;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { type Fake, installFake, launchUnder } from './fake-opencode.testing.ts';
-import { isAlive, livingIn, Started, waitUntil } from './processes.testing.ts';
-import { openWorld, type World, type WorldOptions } from './world.testing.ts';
+import { type Fake, installFake, launchUnder } from './testing/fake-opencode.ts';
+import { isAlive, livingIn, Started, waitUntil } from './testing/processes.ts';
+import { openWorld, type World, type WorldOptions } from './testing/world.ts';
 
 let folder: string;
 let program: string;

@@ -17,7 +17,7 @@ import type {
 } from '../roll/schema.ts';
 import { plural } from '../text/words.ts';
 import { alertsOf } from './alerts.ts';
-import type { Judged } from './targets.ts';
+import type { Judged } from './judged-server.ts';
 
 /** What is known of one host, as it goes into the roll. */
 export interface HostPart extends Pick<Roll, 'servers' | 'leftovers' | 'ended' | 'records' | 'tasks'> {

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
 import { python, SPAWN_AT } from '../hosts/local/testing/processes.ts';
-import { installFake } from './fake-opencode.testing.ts';
-import { isAlive, Started, waitUntil } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { installFake } from './testing/fake-opencode.ts';
+import { isAlive, Started, waitUntil } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let folder: string;
 let started: Started;

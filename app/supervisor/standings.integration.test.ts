@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
 import { leakedTotals } from '../text/words.ts';
-import { type Fake, installFake, installProgram, launchUnder } from './fake-opencode.testing.ts';
-import { exitOf, isAlive, Started, waitUntil } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { type Fake, installFake, installProgram, launchUnder } from './testing/fake-opencode.ts';
+import { exitOf, isAlive, Started, waitUntil } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 const ROOT = process.getuid?.() === 0;
 const IDLE = 'setInterval(() => {}, 1000);';

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../audit/audit.ts';
 import type { CommandResult } from '../roll/commands.ts';
-import { type Fake, installFake } from './fake-opencode.testing.ts';
-import { isAlive, livingIn, Started, waitUntil } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { type Fake, installFake } from './testing/fake-opencode.ts';
+import { isAlive, livingIn, Started, waitUntil } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let folder: string;
 let started: Started;

@@ -7,9 +7,9 @@ import { readAudit } from '../audit/audit.ts';
 import { hungFolder } from '../hosts/local/testing/stuck.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { Server } from '../roll/schema.ts';
-import { type Fake, installFake, installProgram, launchUnder } from './fake-opencode.testing.ts';
-import { exitOf, isAlive, Started, waitUntil } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { type Fake, installFake, installProgram, launchUnder } from './testing/fake-opencode.ts';
+import { exitOf, isAlive, Started, waitUntil } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let folder: string;
 let program: string;

@@ -11,7 +11,7 @@ import type { ProcessRef } from '../identity/identity.ts';
 import { someRecord, someRef } from '../records/fixtures.testing.ts';
 import { judgeRecords } from '../records/judge.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { bindCutOffStarts } from './reconcile.ts';
+import { bindCutOffStarts } from './reconcile/reconcile.ts';
 
 const [dash] = SHELLS;
 

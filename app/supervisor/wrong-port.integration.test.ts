@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { installFake } from './fake-opencode.testing.ts';
-import { isAlive, Started, waitUntil } from './processes.testing.ts';
-import { openWorld, type World } from './world.testing.ts';
+import { installFake } from './testing/fake-opencode.ts';
+import { isAlive, Started, waitUntil } from './testing/processes.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let folder: string;
 let program: string;

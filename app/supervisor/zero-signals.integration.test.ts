@@ -17,12 +17,12 @@ import { idOf } from '../identity/ids.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { Server } from '../roll/schema.ts';
 import { kindOf } from '../servers/kinds/kinds.ts';
-import { openTraced, type TracedWorld } from './traced-world.testing.ts';
+import { openTraced, type TracedWorld } from './testing/traced-world.ts';
 
 const trouble = straceTrouble();
 let actor: URL;
 beforeAll(async () => {
-  if (trouble === null) actor = await bundle({ entry: new URL('./actor.testing.ts', import.meta.url) });
+  if (trouble === null) actor = await bundle({ entry: new URL('./testing/actor.ts', import.meta.url) });
 });
 beforeEach((context) => {
   if (trouble !== null) context.skip(trouble);

@@ -1,7 +1,7 @@
 /** Servers that nobody here started: leaked ones, owned ones, and what servers leave behind. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { launchUnder } from '../../app/supervisor/fake-opencode.testing.ts';
+import { launchUnder } from '../../app/supervisor/testing/fake-opencode.ts';
 import { type Action, type Chaos, SIGKILL } from '../chaos.ts';
 import { MOODS } from '../moods.ts';
 import { statOf } from '../proc.ts';

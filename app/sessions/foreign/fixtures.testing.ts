@@ -1,7 +1,7 @@
 /** Files of other tools, written by hand from what is known of them (facts of claude 2.1 and of entire's sources). */
 import type { ProcessInfo } from '../../hosts/host.ts';
 import { hashedHostId } from '../../hosts/local/process/observer.ts';
-import { process } from '../../supervisor/look.testing.ts';
+import { process } from '../../supervisor/testing/look.ts';
 import type { Place, Seen } from './carrier.ts';
 
 export const SESSION = '0b1f5c9e-3f0e-4c1a-9a53-0d9b3c1d7a11';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { recognise } from '../../../servers/recognition/recognise.ts';
-import { process } from '../../../supervisor/look.testing.ts';
+import { process } from '../../../supervisor/testing/look.ts';
 import { recogniseAll } from './candidates.ts';
 
 const OWN = 1000;

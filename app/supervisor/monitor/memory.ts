@@ -1,0 +1,186 @@
+/**
+ * What is remembered of servers from one look to the next, and over a restart: the last living owner and when it
+ * went, the last client and busy sign, and how memory and children have grown. It explains standings; it never
+ * authorises a signal.
+ */
+import { z } from 'zod';
+import { formatBytes, plural } from '../../text/words.ts';
+import { LOW_CPU_PERCENT } from '../standing/busyness.ts';
+import type { RememberedOwner } from '../standing/owner.ts';
+
+/** A sample a minute for an hour. */
+const SAMPLE_EVERY_MS = 60_000;
+const SAMPLES = 60;
+/** Growth worth a word: a third more, and at least this much; or children doubled, and at least this many more. */
+const GROWTH_BYTES = 200_000_000;
+const GROWTH_CHILDREN = 5;
+/** What was last seen longer ago than this is not taken over from the file, so that it cannot grow for ever. */
+const KEEP_MS = 30 * 24 * 3600 * 1000;
+/** Signs are written down at most this often; that an owner came or went, at once. */
+const SIGNS_EVERY_MS = 30_000;
+
+interface Sample {
+  readonly at: number;
+  readonly memoryBytes: number;
+  readonly children: number;
+}
+
+export interface Remembered {
+  owner: RememberedOwner | null;
+  /** When an owner, a client or a busy sign was last seen; null for never. */
+  lastSignAt: number | null;
+  /** Since when its CPU has been low without a break; null when it is not, or was not measured. */
+  lowCpuSince: number | null;
+  samples: Sample[];
+  /** Null until this process has seen it itself. */
+  seenAt: number | null;
+}
+
+/** Text of the file that carries it over a restart. Its times are milliseconds since the epoch. */
+const fileSchema = z.object({
+  version: z.literal(1),
+  servers: z.record(
+    z.string(),
+    z.object({
+      owner: z
+        .object({
+          label: z.string(),
+          pid: z.int(),
+          key: z.string(),
+          gone: z.boolean(),
+          endedAt: z.number().nullable(),
+        })
+        .nullable(),
+      lastSignAt: z.number().nullable(),
+    }),
+  ),
+});
+
+/**
+ * All times are milliseconds on the monotonic clock (`performance.now()`), which no setting of the time changes and
+ * which stands still in suspend; only an owner's `endedAt` is a time of day, for people.
+ */
+export class Memory {
+  readonly #servers = new Map<string, Remembered>();
+  #ownersChanged = false;
+  #signsChanged = false;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  readonly #openedAt: number;
+
+  /** @param text what `text()` gave earlier; anything else is ignored, since it only explains */
+  constructor(text: string | null, now: number) {
+    this.#openedAt = now;
+    if (text === null) return;
+    for (const [key, { owner, lastSignAt }] of Object.entries(parse(text))) {
+      if (lastSignAt === null) continue;
+      const ago = Math.max(0, Date.now() - lastSignAt);
+      if (ago < KEEP_MS) this.#servers.set(key, { ...EMPTY, samples: [], owner, lastSignAt: now - ago });
+    }
+  }
+
+  of(key: string): Remembered {
+    let entry = this.#servers.get(key);
+    if (entry === undefined) {
+      entry = { ...EMPTY, samples: [] };
+      this.#servers.set(key, entry);
+    }
+    return entry;
+  }
+
+  /** Notes a living owner. */
+  ownerSeen(key: string, owner: Pick<RememberedOwner, 'label' | 'pid' | 'key'>, now: number): void {
+    const entry = this.of(key);
+    if (entry.owner?.key !== owner.key || entry.owner.gone) this.#ownersChanged = true;
+    entry.owner = { ...owner, gone: false, endedAt: null };
+    this.sign(key, now);
+  }
+
+  /** Notes that the owner is gone. When it went is known only if this process saw it while it lived. */
+  ownerGone(key: string): void {
+    const entry = this.of(key);
+    if (entry.owner === null || entry.owner.gone) return;
+    entry.owner = { ...entry.owner, gone: true, endedAt: entry.seenAt === null ? null : Date.now() };
+    this.#ownersChanged = true;
+  }
+
+  /** Notes a client or a sign of work. */
+  sign(key: string, now: number): void {
+    this.of(key).lastSignAt = now;
+    this.#signsChanged = true;
+  }
+
+  /** PIDs of owners that were alive when last seen. */
+  ownerPids(): number[] {
+    return [...this.#servers.values()].flatMap(({ owner }) => (owner === null || owner.gone ? [] : [owner.pid]));
+  }
+
+  cpu(key: string, percent: number | null, now: number): void {
+    const entry = this.of(key);
+    if (percent === null) return;
+    if (percent >= LOW_CPU_PERCENT) entry.lowCpuSince = null;
+    else entry.lowCpuSince ??= now;
+  }
+
+  sample(key: string, memoryBytes: number, children: number, now: number): void {
+    const entry = this.of(key);
+    entry.seenAt = now;
+    const last = entry.samples.at(-1);
+    if (last !== undefined && now - last.at < SAMPLE_EVERY_MS) return;
+    entry.samples.push({ at: now, memoryBytes, children });
+    if (entry.samples.length > SAMPLES) entry.samples.shift();
+  }
+
+  /** One sentence when memory or children grew within the samples, else null. */
+  growth(key: string, memoryBytes: number, children: number, now: number): string | null {
+    const first = this.of(key).samples[0];
+    if (first === undefined) return null;
+    const minutes = Math.max(1, Math.round((now - first.at) / 60_000));
+    const more = memoryBytes - first.memoryBytes;
+    if (more > GROWTH_BYTES && more > first.memoryBytes / 3) return `${formatBytes(more).text} more in ${minutes} min`;
+    const born = children - first.children;
+    if (born >= GROWTH_CHILDREN && children >= 2 * first.children) {
+      return `${plural(born, 'more child', 'more children')} in ${minutes} min`;
+    }
+    return null;
+  }
+
+  /** Forgets servers that have not been seen since `before`; those from the file count as seen when it was read. */
+  forget(before: number): void {
+    for (const [key, entry] of this.#servers) {
+      if ((entry.seenAt ?? this.#openedAt) < before) this.#servers.delete(key);
+    }
+  }
+
+  /** The last text could not be written: it is due again. */
+  unwritten(): void {
+    this.#ownersChanged = true;
+  }
+
+  /** Text for the file when it is time to write it, else null. */
+  text(now: number): string | null {
+    const due = this.#ownersChanged || (this.#signsChanged && now - this.#writtenAt >= SIGNS_EVERY_MS);
+    if (!due) return null;
+    this.#ownersChanged = false;
+    this.#signsChanged = false;
+    this.#writtenAt = now;
+    const servers = Object.fromEntries(
+      [...this.#servers].map(([key, { owner, lastSignAt }]) => [
+        key,
+        { owner, lastSignAt: lastSignAt === null ? null : Math.round(Date.now() - (now - lastSignAt)) },
+      ]),
+    );
+    return `${JSON.stringify({ version: 1, servers })}\n`;
+  }
+}
+
+const EMPTY: Omit<Remembered, 'samples'> = { owner: null, lastSignAt: null, lowCpuSince: null, seenAt: null };
+
+function parse(text: string): z.infer<typeof fileSchema>['servers'] {
+  try {
+    const parsed = fileSchema.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data.servers : {};
+  } catch {
+    // A torn memory only costs explanations ("its owner was …"); the next one replaces it.
+    return {};
+  }
+}
