@@ -14,8 +14,8 @@ import { supervisedOf } from '../lifecycle/supervised.ts';
 import type { Sight } from '../monitor/observatory.ts';
 import { rebuildLost } from '../reconcile/lost-records.ts';
 import { bindCutOffStarts } from '../reconcile/reconcile.ts';
-import type { EndResult } from '../terminate/ender.ts';
 import { leakedTargets, serverTarget, type Target, targetById } from '../terminate/targets.ts';
+import type { TerminationResult } from '../terminate/terminate.ts';
 import { type ActParts, serverById } from './act-parts.ts';
 import { settleMissing } from './missing-records.ts';
 import { type Consent, type ReapDependencies, reap, summary } from './reaper.ts';
@@ -39,7 +39,7 @@ type ReapCommand = Extract<Command, { command: 'reap' }>;
 
 export class Acts {
   readonly #parts: ActParts;
-  readonly #ending = new Map<string, Promise<EndResult>>();
+  readonly #ending = new Map<string, Promise<TerminationResult>>();
   readonly #stoppingIdle = new Set<string>();
   readonly #ended = new Map<string, string>();
   readonly #ownerless = new Map<string, number>();

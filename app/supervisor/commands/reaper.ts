@@ -11,8 +11,8 @@ import type { JudgedServer } from '../judged-server.ts';
 import type { Lives } from '../lifecycle/lives.ts';
 import { causeOfAct, type HostSessions } from '../sessions/host-sessions.ts';
 import { isStill } from '../standing/belongings.ts';
-import { type EndResult, type EndTarget, endTree } from '../terminate/ender.ts';
 import { consentMissing, permissionOf, type Target } from '../terminate/targets.ts';
+import { type TerminationResult, type TerminationTarget, terminateTree } from '../terminate/terminate.ts';
 import type { Tasks } from './tasks.ts';
 
 /** Targets ended at once. Each waits most of the time; more would only make the machine louder. */
@@ -33,7 +33,7 @@ export interface ReapDependencies {
   readonly uid: number | null;
   readonly abort: AbortSignal;
   /** Endings under way, by row: a second one of the same row awaits the first. */
-  readonly ending: Map<string, Promise<EndResult>>;
+  readonly ending: Map<string, Promise<TerminationResult>>;
 }
 
 export interface Consent {
@@ -174,7 +174,7 @@ async function endOne(
   return { ...resultOf(target, result), ...signalsOf(result) };
 }
 
-function signalsOf({ signals, freedBytes }: EndResult): Pick<ReapResult, 'signals' | 'freedBytes'> {
+function signalsOf({ signals, freedBytes }: TerminationResult): Pick<ReapResult, 'signals' | 'freedBytes'> {
   return { signals: [...signals], freedBytes };
 }
 
@@ -184,10 +184,10 @@ function begin(
   deps: ReapDependencies,
   progress: (phase: string) => void,
   act: Task['act'],
-): Promise<EndResult> {
+): Promise<TerminationResult> {
   const nonce = target.type === 'server' ? (target.server.record?.record.nonce ?? null) : null;
   if (nonce !== null) deps.lives.note(nonce, { type: 'ending' });
-  const ending = endTree(endTargetOf(target), {
+  const ending = terminateTree(endTargetOf(target), {
     host: deps.host,
     look: deps.look,
     audit: deps.audit,
@@ -212,11 +212,11 @@ function begin(
 /** A server that is proved gone takes its record with it; what stays keeps it. A record that cannot go is no failed ending. */
 async function settle(
   target: Target,
-  ended: EndResult,
+  ended: TerminationResult,
   consent: Consent,
   deps: ReapDependencies,
   act: Task['act'],
-): Promise<EndResult> {
+): Promise<TerminationResult> {
   const record = target.type === 'server' ? target.server.record : null;
   let result = ended;
   if (record !== null) {
@@ -247,7 +247,7 @@ async function settle(
   return result;
 }
 
-function endTargetOf(target: Target): EndTarget {
+function endTargetOf(target: Target): TerminationTarget {
   if (target.type === 'leftover') {
     const { root } = target.leftover;
     return { label: target.label, roots: [root], kind: null, endpoint: null, ports: [], changed: markChanged(root) };

@@ -8,8 +8,8 @@ import type { CommandResult } from '../../roll/commands.ts';
 import { ActFailed, done, failureOf } from '../failure.ts';
 import { exitWords } from '../lifecycle/lifecycle.ts';
 import type { Known } from '../lifecycle/lives.ts';
-import { type EndResult, endTree } from '../terminate/ender.ts';
 import { remainsOf } from '../terminate/remains.ts';
+import { type TerminationResult, terminateTree } from '../terminate/terminate.ts';
 import type { ActParts } from './act-parts.ts';
 import type { StartWish } from './start-acts.ts';
 
@@ -233,9 +233,9 @@ export class Recovery {
     this.#parts.trouble(new Error(text));
   }
 
-  #end(root: ProcessInfo, { label }: Known): Promise<EndResult> {
+  #end(root: ProcessInfo, { label }: Known): Promise<TerminationResult> {
     const { observatory, host, audit, uid } = this.#parts;
-    return endTree(
+    return terminateTree(
       { label: `what is left of ${label}`, roots: [root], kind: null, endpoint: null, ports: [] },
       {
         host,

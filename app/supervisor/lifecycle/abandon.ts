@@ -4,8 +4,8 @@ import { AuditUnwritable } from '../../audit/audit.ts';
 import { type Look, LookFailed, type Spawned } from '../../hosts/host.ts';
 import type { ServerRecord } from '../../records/schema.ts';
 import type { Kind } from '../../servers/kind.ts';
-import { type EndResult, endTree } from '../terminate/ender.ts';
 import { remainsOf } from '../terminate/remains.ts';
+import { type TerminationResult, terminateTree } from '../terminate/terminate.ts';
 import type { StartDependencies } from './start-order.ts';
 
 /** What a start that failed may take to be ended, in milliseconds. */
@@ -31,7 +31,7 @@ async function lookPatiently(deps: StartDependencies, spawned: Spawned): Promise
  * What was started could not be ended: no intent may be left unwritten (rule 4.16), and what cannot be seen cannot be
  * proved. The record stays, so that the next look that succeeds, or the next writer, finds the server.
  */
-function stillRuns(spawned: Spawned, problem: unknown): EndResult {
+function stillRuns(spawned: Spawned, problem: unknown): TerminationResult {
   if (!(problem instanceof AuditUnwritable || problem instanceof LookFailed)) throw problem;
   const message = `PID ${spawned.ref.identity.pid} may still run and was not signalled: ${problem.message}`;
   return { outcome: 'survived', verdict: 'unknown', signals: [], message, freedBytes: 0 };
@@ -47,15 +47,15 @@ export async function endStart(
   record: ServerRecord,
   subject: string,
   kind: Kind,
-): Promise<EndResult | null> {
+): Promise<TerminationResult | null> {
   const { identity } = spawned.ref;
-  let ended: EndResult | null = null;
+  let ended: TerminationResult | null = null;
   try {
     for (let round = 0; round < SWEEPS; round += 1) {
       const look = await lookPatiently(deps, spawned);
       const roots = remainsOf({ look, nonce: record.nonce, server: identity, processes: [identity], uid: deps.uid });
       if (roots.length === 0) return ended;
-      ended = await endTree(
+      ended = await terminateTree(
         { label: subject, roots, kind, endpoint: null, ports: [] },
         {
           host: deps.host,

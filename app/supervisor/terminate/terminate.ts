@@ -24,7 +24,7 @@ const SWEEPS = 5;
 /** Between two looks for somebody who starts it again, in milliseconds. */
 const COME_BACK_EVERY_MS = 300;
 
-export interface EndTarget {
+export interface TerminationTarget {
   /** As rows name it: "opencode :34801 on local". */
   readonly label: string;
   /** The server's own processes, parents first; or the topmost process of a leftover. */
@@ -46,7 +46,7 @@ export interface EndTarget {
   readonly ports: readonly number[];
 }
 
-export interface EndDependencies {
+export interface TerminateDeps {
   readonly host: Host;
   /** Looks, whatever else, at these PIDs and what descends from them. */
   readonly look: (trees: readonly number[]) => Promise<Look>;
@@ -64,7 +64,7 @@ export interface EndDependencies {
   readonly progress: (phase: string) => void;
 }
 
-export interface EndResult {
+export interface TerminationResult {
   readonly outcome: 'gone' | 'refused' | 'survived' | 'came-back';
   readonly verdict: VerdictWord;
   readonly signals: readonly string[];
@@ -83,19 +83,19 @@ const DEFAULT_ENDING: Kind['ending'] = [
  *
  * @throws AuditUnwritable before a signal whose intent cannot be written; LookFailed when no look succeeds at all
  */
-export async function endTree(target: EndTarget, deps: EndDependencies): Promise<EndResult> {
+export async function terminateTree(target: TerminationTarget, deps: TerminateDeps): Promise<TerminationResult> {
   const { host, audit, by, abort } = deps;
   const members = new Members(host, audit, by, target.label, abort);
   try {
-    return await new Ending(target, deps, members).run();
+    return await new Termination(target, deps, members).run();
   } finally {
     members.release();
   }
 }
 
-class Ending {
-  readonly #target: EndTarget;
-  readonly #deps: EndDependencies;
+class Termination {
+  readonly #target: TerminationTarget;
+  readonly #deps: TerminateDeps;
   readonly #members: Members;
   /** Factor on every wait, so that the whole sequence fits the budget. */
   readonly #pace: number;
@@ -104,7 +104,7 @@ class Ending {
   /** Who listened on its ports before the first signal. */
   #sharers: ReadonlySet<number> = new Set();
 
-  constructor(target: EndTarget, deps: EndDependencies, members: Members) {
+  constructor(target: TerminationTarget, deps: TerminateDeps, members: Members) {
     this.#target = target;
     this.#deps = deps;
     this.#members = members;
@@ -120,7 +120,7 @@ class Ending {
     return this.#target.kind?.ending ?? DEFAULT_ENDING;
   }
 
-  async run(): Promise<EndResult> {
+  async run(): Promise<TerminationResult> {
     const { label } = this.#target;
     const verdicts: Verdict[] = [];
     for (const root of this.#target.roots) verdicts.push(await this.#members.add(root, 'server'));
@@ -179,7 +179,7 @@ class Ending {
     return this.#target.changed(look);
   }
 
-  #changed(why: string): EndResult {
+  #changed(why: string): TerminationResult {
     const { deps, target } = { deps: this.#deps, target: this.#target };
     const pid = target.roots.at(-1)?.pid ?? 0;
     const message = `${target.label} was not signalled: ${why}.`;
@@ -195,7 +195,7 @@ class Ending {
     return { outcome: 'refused', verdict: 'same', signals: [], message, freedBytes: 0 };
   }
 
-  #refused(root: ProcessInfo, verdict: Verdict): EndResult {
+  #refused(root: ProcessInfo, verdict: Verdict): TerminationResult {
     const { deps, target } = { deps: this.#deps, target: this.#target };
     const text = refusalSentence(root.pid, verdict);
     const { pid, identity } = root;
@@ -312,7 +312,7 @@ class Ending {
   }
 
   /** Every process is gone: did somebody start it again, and is the port free? */
-  async #afterwards(): Promise<Pick<EndResult, 'outcome' | 'verdict' | 'message'>> {
+  async #afterwards(): Promise<Pick<TerminationResult, 'outcome' | 'verdict' | 'message'>> {
     const { label } = this.#target;
     const until = performance.now() + this.#deps.comeBackMs;
     do {
@@ -348,7 +348,7 @@ class Ending {
   }
 
   /** A process that listened beside it on one of its ports and still does: the server is not gone as long as that answers. */
-  async #sharer(): Promise<Pick<EndResult, 'outcome' | 'verdict' | 'message'> | null> {
+  async #sharer(): Promise<Pick<TerminationResult, 'outcome' | 'verdict' | 'message'> | null> {
     for (const port of this.#target.ports) {
       const holder = await this.#deps.host.portHolder(port);
       if (holder === null || holder === 'unreadable' || !this.#sharers.has(holder.pid)) continue;
