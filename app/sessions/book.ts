@@ -18,7 +18,7 @@ import {
   type Was,
 } from './carrier.ts';
 import type { Causes } from './endings.ts';
-import type { Ending, Life } from './life.ts';
+import type { SessionEnd, SessionRun } from './life.ts';
 import { type Last, OverSessions } from './over.ts';
 import { endedRow, liveRow } from './rows.ts';
 
@@ -36,18 +36,18 @@ const ENDED_BY_TOOL = { reason: 'ended', text: 'its tool ended it' } as const;
 
 /** Where lives are written down. */
 export interface LifeLedger {
-  /** Lives that have not ended, by key, of every host. */
-  open(): ReadonlyMap<string, Life>;
-  begin(lives: readonly Life[]): void;
-  carry(lives: readonly Life[]): void;
-  end(endings: readonly { readonly life: Life; readonly ending: Ending }[]): void;
-  recentlyEnded(): readonly { readonly life: Life; readonly ending: Ending }[];
+  /** ServerRegistry that have not ended, by key, of every host. */
+  open(): ReadonlyMap<string, SessionRun>;
+  begin(lives: readonly SessionRun[]): void;
+  carry(lives: readonly SessionRun[]): void;
+  end(endings: readonly { readonly life: SessionRun; readonly ending: SessionEnd }[]): void;
+  recentlyEnded(): readonly { readonly life: SessionRun; readonly ending: SessionEnd }[];
 }
 
 /** What happened to a session, for the timeline. */
 export type SessionEvent =
-  | { readonly type: 'started' | 'idle'; readonly life: Life }
-  | { readonly type: 'ended'; readonly life: Life; readonly ending: Ending };
+  | { readonly type: 'started' | 'idle'; readonly life: SessionRun }
+  | { readonly type: 'ended'; readonly life: SessionRun; readonly ending: SessionEnd };
 
 export interface View {
   readonly hostId: string;
@@ -58,7 +58,7 @@ export interface View {
 
 interface Entry {
   readonly key: string;
-  life: Life | null;
+  life: SessionRun | null;
   carrier: Carrier | null;
   fact: SessionFact;
   /** When its carrier last told of it, also over an earlier stream; on the monotonic clock. */
@@ -151,12 +151,12 @@ export class SessionBook {
     if (this.#view === null) this.#takeUp(view);
     this.#view = view;
     const told = this.#gather(view);
-    const ends: { entry: Entry; ending: Ending }[] = [];
+    const ends: { entry: Entry; ending: SessionEnd }[] = [];
     for (const entry of this.#entries.values()) {
       if (!told.has(entry.key)) this.#unheard(entry, view, ends);
     }
-    const begun: Life[] = [];
-    const carried: Life[] = [];
+    const begun: SessionRun[] = [];
+    const carried: SessionRun[] = [];
     for (const [key, each] of told) this.#hear(key, each, begun, carried);
     if (begun.length > 0) this.#parts.ledger?.begin(begun);
     if (carried.length > 0) this.#parts.ledger?.carry(carried);
@@ -189,7 +189,7 @@ export class SessionBook {
     return true;
   }
 
-  #ending({ reason, text }: Omit<Ending, 'at'>): Ending {
+  #ending({ reason, text }: Omit<SessionEnd, 'at'>): SessionEnd {
     return { at: new Date(this.#now()).toISOString(), reason, text };
   }
 
@@ -300,7 +300,7 @@ export class SessionBook {
   }
 
   /** A live session of which no carrier tells now. */
-  #unheard(entry: Entry, { tellings }: View, ends: { entry: Entry; ending: Ending }[]): void {
+  #unheard(entry: Entry, { tellings }: View, ends: { entry: Entry; ending: SessionEnd }[]): void {
     const was = entry.life?.carrier.identity ?? null;
     if (was === null) {
       // Its carrier was never proved to be one: nothing ends, it is only not there any more.
@@ -329,7 +329,7 @@ export class SessionBook {
     this.#tell(entry, carrier, { ...entry.fact, state: 'unknown', detail });
   }
 
-  #hear(key: string, { carrier, fact }: Told, begun: Life[], carried: Life[]): void {
+  #hear(key: string, { carrier, fact }: Told, begun: SessionRun[], carried: SessionRun[]): void {
     const known = this.#entries.get(key);
     if (known !== undefined) {
       known.missedSince = null;
@@ -347,7 +347,7 @@ export class SessionBook {
     }
     this.#ended.delete(key);
     this.#over.forget(key);
-    const life: Life | null = carrier.proved ? this.#newLife(key, carrier, fact) : null;
+    const life: SessionRun | null = carrier.proved ? this.#newLife(key, carrier, fact) : null;
     const since = fact.state === 'idle' ? fact.updatedAt : fact.heardAt === null ? null : this.#now();
     const { heardAt } = fact;
     const row = this.#row({ key, life, carrier, fact, heardAt, since, missedSince: null });
@@ -355,12 +355,12 @@ export class SessionBook {
     if (life !== null) this.#begin(life, begun);
   }
 
-  #begin(life: Life, begun: Life[]): void {
+  #begin(life: SessionRun, begun: SessionRun[]): void {
     begun.push(life);
     this.#events.push({ type: 'started', life });
   }
 
-  #newLife(key: string, carrier: Carrier, fact: SessionFact): Life {
+  #newLife(key: string, carrier: Carrier, fact: SessionFact): SessionRun {
     return {
       life: randomUUID(),
       key,
@@ -397,7 +397,7 @@ export class SessionBook {
     return before !== null && sameRow(before, row) ? before : row;
   }
 
-  #end(ends: readonly { readonly entry: Entry; readonly ending: Ending }[]): void {
+  #end(ends: readonly { readonly entry: Entry; readonly ending: SessionEnd }[]): void {
     const lives = ends.flatMap(({ entry, ending }) => (entry.life === null ? [] : [{ life: entry.life, ending }]));
     if (lives.length > 0) this.#parts.ledger?.end(lives);
     for (const { entry, ending } of ends) {
@@ -408,7 +408,7 @@ export class SessionBook {
     }
   }
 
-  #keepEnded(life: Life, ending: Ending, last: Session | null, fact: Last | null): void {
+  #keepEnded(life: SessionRun, ending: SessionEnd, last: Session | null, fact: Last | null): void {
     this.#over.note(life.key, ending, fact);
     const at = Date.parse(ending.at);
     this.#ended.delete(life.key);
@@ -457,22 +457,22 @@ function isWhole(reading: SessionReading | null): boolean {
   return reading !== null && reading.why === null && !reading.truncated;
 }
 
-function isOn({ carrier: { identity } }: Life, key: string): boolean {
+function isOn({ carrier: { identity } }: SessionRun, key: string): boolean {
   return identity !== null && carrierKey(identity) === key;
 }
 
-function carrierOfLife({ label, identity }: Carrier): Life['carrier'] {
+function carrierOfLife({ label, identity }: Carrier): SessionRun['carrier'] {
   return { label, identity };
 }
 
-function isNews(life: Life, carrier: Carrier, fact: SessionFact): boolean {
+function isNews(life: SessionRun, carrier: Carrier, fact: SessionFact): boolean {
   const { identity } = life.carrier;
   const moved = identity === null || carrierKey(identity) !== carrierKey(carrier.identity);
   return moved || life.title !== fact.title || life.directory !== fact.directory;
 }
 
 /** What is known of a life that was open when its last writer went. */
-function factOfLife({ id, title, directory, openedAt }: Life): SessionFact {
+function factOfLife({ id, title, directory, openedAt }: SessionRun): SessionFact {
   return {
     id,
     title,

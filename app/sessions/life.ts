@@ -23,7 +23,7 @@ export const END_REASONS = [
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
-export interface Life {
+export interface SessionRun {
   /** A UUID. */
   readonly life: string;
   /** See `sessionKey`. */
@@ -39,7 +39,7 @@ export interface Life {
   readonly openedAt: string;
 }
 
-export interface Ending {
+export interface SessionEnd {
   /** ISO 8601. */
   readonly at: string;
   readonly reason: EndReason;

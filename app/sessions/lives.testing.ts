@@ -1,11 +1,11 @@
-/** Lives of sessions for tests. */
+/** ServerRegistry of sessions for tests. */
 import { createHash } from 'node:crypto';
 import { someRef } from '../records/fixtures.testing.ts';
-import type { Ending, Life } from './life.ts';
+import type { SessionEnd, SessionRun } from './life.ts';
 import type { HookRef } from './store/ledger.ts';
 
 /** The same life for the same number. */
-export function someLife(number: number, changes: Partial<Life> = {}): Life {
+export function someLife(number: number, changes: Partial<SessionRun> = {}): SessionRun {
   const hash = createHash('sha256').update(String(number)).digest('hex');
   return {
     life: `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`,
@@ -21,7 +21,7 @@ export function someLife(number: number, changes: Partial<Life> = {}): Life {
   };
 }
 
-export const CRASHED: Ending = {
+export const CRASHED: SessionEnd = {
   at: '2026-05-01T11:00:00.000Z',
   reason: 'server-crashed',
   text: 'its server crashed',

@@ -1,6 +1,6 @@
 /** Sessions that have ended, and what would begin another life of one: a server may list it as it was for as long as it runs. */
 import type { Told } from './carrier.ts';
-import type { Ending, EndReason } from './life.ts';
+import type { EndReason, SessionEnd } from './life.ts';
 
 /** What was interrupted still moves a little: only activity this much later is a new life, in milliseconds. */
 const SETTLE_MS = 3000;
@@ -28,7 +28,7 @@ export interface Last {
 export class OverSessions {
   readonly #over = new Map<string, Over>();
 
-  note(key: string, ending: Ending, last: Last | null): void {
+  note(key: string, ending: SessionEnd, last: Last | null): void {
     const endedAt = Date.parse(ending.at);
     this.#over.delete(key);
     this.#over.set(key, {

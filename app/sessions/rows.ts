@@ -2,12 +2,12 @@
 import type { Permission, Session } from '../roll/schema.ts';
 import type { SessionFact } from '../servers/kind.ts';
 import { type Carrier, isWorking } from './carrier.ts';
-import type { Ending, Life } from './life.ts';
+import type { SessionEnd, SessionRun } from './life.ts';
 
 export interface LiveInput {
   readonly key: string;
   readonly host: string;
-  readonly life: Life | null;
+  readonly life: SessionRun | null;
   readonly fact: SessionFact;
   /** Null while nothing that runs has told of it yet. */
   readonly carrier: Carrier | null;
@@ -63,7 +63,7 @@ function attachOf({ carrier, fact }: LiveInput): string[] | null {
 }
 
 /** @param last its row when it lived; null where that was in an earlier run */
-export function endedRow(life: Life, ending: Ending, last: Session | null): Session {
+export function endedRow(life: SessionRun, ending: SessionEnd, last: Session | null): Session {
   const over: Permission = { allowed: 'no', why: 'It has ended.' };
   return {
     key: life.key,

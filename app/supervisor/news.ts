@@ -7,7 +7,7 @@ import type { Server } from '../roll/schema.ts';
 import { rowName } from '../text/words.ts';
 import type { JudgedServer } from './judged-server.ts';
 import { exitWords } from './lifecycle/lifecycle.ts';
-import type { Lives } from './lifecycle/lives.ts';
+import type { ServerRegistry } from './lifecycle/server-registry.ts';
 
 export class News {
   readonly #audit: Audit;
@@ -50,7 +50,7 @@ export class News {
     wrapper: ProcessIdentity,
     status: ExitStatus | null,
     servers: readonly JudgedServer[],
-    lives: Lives,
+    lives: ServerRegistry,
   ): void {
     const key = identityKey(wrapper);
     const server = servers.find(({ roots }) => roots.some((root) => identityKey(root.identity) === key));

@@ -15,7 +15,7 @@ import type { CommandResult } from '../roll/commands.ts';
 import { kindOf } from '../servers/kinds/kinds.ts';
 import { recognise } from '../servers/recognition/recognise.ts';
 import { localFinder } from '../servers/start/programs.ts';
-import { Lives } from './lifecycle/lives.ts';
+import { ServerRegistry } from './lifecycle/server-registry.ts';
 import { startServer } from './lifecycle/starter.ts';
 import { programFileOf } from './monitor/outdated.ts';
 import { type Fake, installFake } from './testing/fake-opencode.ts';
@@ -100,7 +100,7 @@ async function failureOfStart(program: string): Promise<unknown> {
         host,
         store: new LocalRecords(world.paths.recordsDir, world.paths.setAsideDir),
         audit: new AuditFile(world.paths.auditFile),
-        lives: new Lives(
+        lives: new ServerRegistry(
           'local',
           () => ({ when: 'never', attempts: 1 }),
           () => undefined,

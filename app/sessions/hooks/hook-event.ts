@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { SessionEndHook } from '../../config/schema.ts';
 import { commandText } from '../../servers/redact.ts';
 import { serverEnvironment } from '../../servers/start/environment.ts';
-import type { Life } from '../life.ts';
+import type { SessionRun } from '../life.ts';
 import type { DueHook, HookRef } from '../store/ledger.ts';
 
 /** Longest variable, in UTF-16 units: the system takes no longer than 128 kB each. */
@@ -24,12 +24,12 @@ export function hookRefOf(hook: SessionEndHook): HookRef {
 }
 
 /** Whether a hook is for the sessions of this kind and host. */
-export function isFor(hook: SessionEndHook, { kind, host }: Pick<Life, 'kind' | 'host'>): boolean {
+export function isFor(hook: SessionEndHook, { kind, host }: Pick<SessionRun, 'kind' | 'host'>): boolean {
   return (hook.kinds?.includes(kind) ?? true) && (hook.hosts?.includes(host) ?? true);
 }
 
 /** The hooks that are due when this life ends; each once, however often the configuration names it. */
-export function hooksFor(hooks: readonly SessionEndHook[], life: Pick<Life, 'kind' | 'host'>): HookRef[] {
+export function hooksFor(hooks: readonly SessionEndHook[], life: Pick<SessionRun, 'kind' | 'host'>): HookRef[] {
   const due = hooks.filter((hook) => isFor(hook, life)).map(hookRefOf);
   return [...new Map(due.map((ref) => [ref.id, ref])).values()];
 }

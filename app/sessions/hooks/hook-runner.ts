@@ -12,7 +12,7 @@ import { findOnPath } from '../../servers/start/programs.ts';
 import { atomicWrite } from '../../util/atomic-write.ts';
 import { ensurePrivateFolder } from '../../util/folders.ts';
 import { loadLibc } from '../../util/libc.ts';
-import type { Life } from '../life.ts';
+import type { SessionRun } from '../life.ts';
 import type { DueHook } from '../store/ledger.ts';
 import { eventOf, hookEnvironment } from './hook-event.ts';
 import { attemptFiles, eventFile } from './hook-files.ts';
@@ -117,7 +117,7 @@ async function atGate({ host }: RunnerParts, child: ChildProcess): Promise<Runne
 }
 
 /** The session's folder where it is on this machine and can be entered, else the person's home. */
-function folderFor({ host, directory }: Life, home: string): string {
+function folderFor({ host, directory }: SessionRun, home: string): string {
   if (host !== LOCAL_HOST || directory === null) return home;
   try {
     accessSync(directory, constants.X_OK);

@@ -7,7 +7,7 @@
 import type { Audit } from '../../audit/audit.ts';
 import type { SessionEndHook } from '../../config/schema.ts';
 import type { Host } from '../../hosts/host.ts';
-import type { Life } from '../life.ts';
+import type { SessionRun } from '../life.ts';
 import type { Attempt, DueHook, HookRef, Ledger } from '../store/ledger.ts';
 import { RunnerEnds, type RunnerOf } from './hook-ends.ts';
 import { hookRefOf, hooksFor, isFor } from './hook-event.ts';
@@ -59,7 +59,7 @@ export interface HookFailure {
   readonly key: string;
   /** Its command, redacted. */
   readonly hook: string;
-  readonly life: Life;
+  readonly life: SessionRun;
   /** A clause about the hook. */
   readonly why: string;
   /** The last lines it wrote, redacted; empty where there are none. */
@@ -98,7 +98,7 @@ export class Hooks {
   }
 
   /** What is to be run when this life ends; for `Ledger.end`. */
-  hooksFor(life: Pick<Life, 'kind' | 'host'>): HookRef[] {
+  hooksFor(life: Pick<SessionRun, 'kind' | 'host'>): HookRef[] {
     return this.unsupported === null ? hooksFor(this.#parts.configured(), life) : [];
   }
 

@@ -12,7 +12,7 @@
 import { z } from 'zod';
 import { processRefSchema } from '../../records/schema.ts';
 import { identitySchema, idSchema } from '../../roll/schema.ts';
-import { END_REASONS, type Ending, type Life } from '../life.ts';
+import { END_REASONS, type SessionEnd, type SessionRun } from '../life.ts';
 
 /** Raised when a line changes so that an earlier Rollcall would misread it. */
 const VERSION = 1;
@@ -30,13 +30,13 @@ const lifeSchema = z.object({
   title: z.string(),
   carrier: z.object({ label: z.string(), identity: identitySchema.nullable() }),
   openedAt: iso,
-}) satisfies z.ZodType<Life>;
+}) satisfies z.ZodType<SessionRun>;
 
 const endingSchema = z.object({
   at: iso,
   reason: z.enum(END_REASONS),
   text: z.string(),
-}) satisfies z.ZodType<Ending>;
+}) satisfies z.ZodType<SessionEnd>;
 
 /** A hook as the ledger knows it: never what it runs, which only the configuration says. */
 const hookRefSchema = z.object({
@@ -103,10 +103,10 @@ const lineSchema = z.discriminatedUnion('line', [
   z.object({ v, line: z.literal('again'), hook: hookKey }),
   z.object({ v, line: z.literal('forget'), hook: hookKey }),
 ]);
-export type Line = z.infer<typeof lineSchema>;
+export type LedgerLine = z.infer<typeof lineSchema>;
 type WithoutVersion<T> = T extends unknown ? Omit<T, 'v'> : never;
 /** A line without the version that every line carries. */
-export type NewLine = WithoutVersion<Line>;
+export type NewLine = WithoutVersion<LedgerLine>;
 
 /** One line of the file, with its end. */
 export function lineText(line: NewLine): string {
@@ -114,7 +114,7 @@ export function lineText(line: NewLine): string {
 }
 
 /** Null for what is no line of this version. */
-export function parseLine(text: string): Line | null {
+export function parseLine(text: string): LedgerLine | null {
   try {
     const parsed = lineSchema.safeParse(JSON.parse(text));
     return parsed.success ? parsed.data : null;
@@ -128,8 +128,8 @@ export function parseLine(text: string): Line | null {
 export interface DueHook {
   /** The idempotency key: the same in every attempt. */
   readonly key: string;
-  readonly life: Life;
-  readonly ending: Ending;
+  readonly life: SessionRun;
+  readonly ending: SessionEnd;
   readonly hook: HookRef;
   readonly number: number;
   readonly attempt: Attempt | null;
@@ -142,8 +142,8 @@ export function hookKeyOf(life: string, hook: string): string {
 }
 
 interface Entry {
-  life: Life;
-  ending: Ending | null;
+  life: SessionRun;
+  ending: SessionEnd | null;
   readonly hooks: Map<string, DueHook>;
 }
 
@@ -156,12 +156,12 @@ const KEEP_FAILED = 500;
 /** What all lines together say. */
 export class LedgerState {
   readonly #entries = new Map<string, Entry>();
-  readonly #open = new Map<string, Life>();
+  readonly #open = new Map<string, SessionRun>();
   readonly #hooks = new Map<string, Entry>();
   #ended = 0;
 
   /** By session key. */
-  get open(): ReadonlyMap<string, Life> {
+  get open(): ReadonlyMap<string, SessionRun> {
     return this.#open;
   }
 
@@ -184,7 +184,7 @@ export class LedgerState {
   }
 
   /** The latest first. */
-  ended(): { readonly life: Life; readonly ending: Ending }[] {
+  ended(): { readonly life: SessionRun; readonly ending: SessionEnd }[] {
     return [...this.#entries.values()]
       .flatMap(({ life, ending }) => (ending === null ? [] : [{ life, ending }]))
       .sort((a, b) => (a.ending.at < b.ending.at ? 1 : a.ending.at > b.ending.at ? -1 : 0));

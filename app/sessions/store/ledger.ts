@@ -4,7 +4,7 @@
  * next one, and its hooks run then. Only the holder of the writer's lock opens it.
  */
 import { oneLine } from '../../servers/redact.ts';
-import type { Ending, Life } from '../life.ts';
+import type { SessionEnd, SessionRun } from '../life.ts';
 import { appendLedger, keepAside, LedgerFailed, readLedger, replaceLedger } from './ledger-file.ts';
 import {
   type Attempt,
@@ -31,14 +31,14 @@ const MOST_ENDED = 4000;
 /** Something new about an open session; what is left out stays as it was. */
 export interface Carried {
   readonly key: string;
-  readonly carrier?: Life['carrier'];
+  readonly carrier?: SessionRun['carrier'];
   readonly title?: string;
   readonly directory?: string | null;
 }
 
 export interface Ended {
   readonly key: string;
-  readonly ending: Ending;
+  readonly ending: SessionEnd;
   /** What is to be run at its end. */
   readonly hooks: readonly HookRef[];
 }
@@ -87,12 +87,12 @@ export class Ledger {
   }
 
   /** The sessions that live, by their keys. */
-  open(): ReadonlyMap<string, Life> {
+  open(): ReadonlyMap<string, SessionRun> {
     return this.#state.open;
   }
 
   /** Ended lives of the last seven days, the latest first. */
-  recentlyEnded(): readonly { readonly life: Life; readonly ending: Ending }[] {
+  recentlyEnded(): readonly { readonly life: SessionRun; readonly ending: SessionEnd }[] {
     return this.#state.ended();
   }
 
@@ -111,7 +111,7 @@ export class Ledger {
   }
 
   /** Sessions that live now. One whose key lives already is passed over, and so is a life that has been before. */
-  begin(lives: readonly Life[]): void {
+  begin(lives: readonly SessionRun[]): void {
     const lines: NewLine[] = [];
     const keys = new Set<string>();
     for (const life of lives) {
@@ -147,8 +147,8 @@ export class Ledger {
    *
    * @returns the lives that ended by this call
    */
-  end(endings: readonly Ended[]): Life[] {
-    const ended = new Map<string, Life>();
+  end(endings: readonly Ended[]): SessionRun[] {
+    const ended = new Map<string, SessionRun>();
     const lines: NewLine[] = [];
     for (const { key, ending, hooks } of endings) {
       const life = this.#state.open.get(key);

@@ -8,7 +8,7 @@ import { ActFailed } from '../failure.ts';
 import type { GuardPort } from '../guard-port.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import type { IdleWatch } from '../lifecycle/idle.ts';
-import type { Lives } from '../lifecycle/lives.ts';
+import type { ServerRegistry } from '../lifecycle/server-registry.ts';
 import type { Observatory, Sight } from '../monitor/observatory.ts';
 import type { HostSessions } from '../sessions/host-sessions.ts';
 import type { SettingsSource } from '../settings.ts';
@@ -33,7 +33,7 @@ export interface ActParts {
   readonly endingMs: number | null;
   readonly tasks: Tasks;
   /** The one state machine's view of every server of ours. */
-  readonly lives: Lives;
+  readonly lives: ServerRegistry;
   readonly sessions: HostSessions;
   readonly idle: IdleWatch;
   /** Something that nobody awaited went wrong. */

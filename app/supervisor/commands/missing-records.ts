@@ -4,7 +4,7 @@
  */
 
 import { RecordChanged } from '../../records/store.ts';
-import type { Known } from '../lifecycle/lives.ts';
+import type { TrackedServer } from '../lifecycle/server-registry.ts';
 import type { Sight } from '../monitor/observatory.ts';
 import type { ActParts } from './act-parts.ts';
 
@@ -24,7 +24,7 @@ export async function settleMissing(nonces: readonly string[], sight: Sight, par
   return gone;
 }
 
-async function restore(known: Known, sight: Sight, { store, audit, lives, self }: ActParts): Promise<void> {
+async function restore(known: TrackedServer, sight: Sight, { store, audit, lives, self }: ActParts): Promise<void> {
   const { record, path, label, ref, host } = known;
   const found = sight.records.stale.find((entry) => entry.path === path);
   // What belongs to another host stays where it is, and so does what could not be read. That a later Rollcall should

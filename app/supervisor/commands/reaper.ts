@@ -8,7 +8,7 @@ import type { ReapResult, Task } from '../../roll/schema.ts';
 import { formatBytes, plural } from '../../text/words.ts';
 import { failureOf } from '../failure.ts';
 import type { JudgedServer } from '../judged-server.ts';
-import type { Lives } from '../lifecycle/lives.ts';
+import type { ServerRegistry } from '../lifecycle/server-registry.ts';
 import { causeOfAct, type HostSessions } from '../sessions/host-sessions.ts';
 import { isStill } from '../standing/belongings.ts';
 import { consentMissing, permissionOf, type Target } from '../terminate/targets.ts';
@@ -25,7 +25,7 @@ export interface ReapDependencies {
   readonly store: RecordStore;
   readonly audit: Audit;
   readonly tasks: Tasks;
-  readonly lives: Lives;
+  readonly lives: ServerRegistry;
   readonly sessions: Pick<HostSessions, 'ending' | 'ended'>;
   readonly look: (include: readonly number[]) => Promise<Look>;
   /** The row as a look of this moment judges it: null when no such row is there any more. */

@@ -7,7 +7,7 @@ import { RecordStuck } from '../../records/store.ts';
 import type { CommandResult } from '../../roll/commands.ts';
 import { ActFailed, done, failureOf } from '../failure.ts';
 import { exitWords } from '../lifecycle/lifecycle.ts';
-import type { Known } from '../lifecycle/lives.ts';
+import type { TrackedServer } from '../lifecycle/server-registry.ts';
 import { remainsOf } from '../terminate/remains.ts';
 import { type TerminationResult, terminateTree } from '../terminate/terminate.ts';
 import type { ActParts } from './act-parts.ts';
@@ -71,7 +71,7 @@ export class Recovery {
     else this.#schedule(nonce);
   }
 
-  async #account(nonce: string, known: Known, status: ExitStatus | null): Promise<void> {
+  async #account(nonce: string, known: TrackedServer, status: ExitStatus | null): Promise<void> {
     const { lives, audit } = this.#parts;
     const why = lives.life(nonce)?.why ?? exitWords(status);
     const { pid } = known.ref.identity;
@@ -181,7 +181,7 @@ export class Recovery {
     this.#timers.set(nonce, timer);
   }
 
-  async #restart(known: Known, attempt: number, by: string): Promise<CommandResult> {
+  async #restart(known: TrackedServer, attempt: number, by: string): Promise<CommandResult> {
     const { kind, directory, keepRunning, owner, port, listening } = known.record;
     const wish = { kind, directory, keepRunning, owner, attempt, replaces: known.record.nonce };
     try {
@@ -204,7 +204,7 @@ export class Recovery {
    * Ends what is left of it, and looks again until there is nothing more: what a child has started in its last moment
    * turns up only when that child is gone. That something could not be ended is told; the server is gone in any case.
    */
-  async #sweep(known: Known): Promise<void> {
+  async #sweep(known: TrackedServer): Promise<void> {
     const { observatory, uid } = this.#parts;
     for (let round = 0; round < SWEEPS && !this.#abort.aborted; round += 1) {
       const look = await observatory.look(known.processes.map(({ pid }) => pid));
@@ -227,13 +227,13 @@ export class Recovery {
   }
 
   /** Something of it stays; the row of a leftover, where it has a mark, shows it from now on. */
-  #tell({ label, host }: Known, text: string): void {
+  #tell({ label, host }: TrackedServer, text: string): void {
     const { audit, self } = this.#parts;
     audit.note({ event: 'stop-failed', by: self, host, subject: label, text });
     this.#parts.trouble(new Error(text));
   }
 
-  #end(root: ProcessInfo, { label }: Known): Promise<TerminationResult> {
+  #end(root: ProcessInfo, { label }: TrackedServer): Promise<TerminationResult> {
     const { observatory, host, audit, uid } = this.#parts;
     return terminateTree(
       { label: `what is left of ${label}`, roots: [root], kind: null, endpoint: null, ports: [] },

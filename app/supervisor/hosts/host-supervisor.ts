@@ -23,7 +23,7 @@ import { faultsOf } from '../faults.ts';
 import type { GuardPort } from '../guard-port.ts';
 import { IdleWatch } from '../lifecycle/idle.ts';
 import { IdlePolicy } from '../lifecycle/idle-policy.ts';
-import { Lives } from '../lifecycle/lives.ts';
+import { ServerRegistry } from '../lifecycle/server-registry.ts';
 import { supervisedOf } from '../lifecycle/supervised.ts';
 import type { Memory } from '../monitor/memory.ts';
 import { isUndecided, Observatory, type Sight } from '../monitor/observatory.ts';
@@ -100,7 +100,7 @@ export class HostSupervisor {
   readonly #tasks = new Tasks(() => this.#publish());
   readonly #pending = new Set<string>();
   readonly #watches: Watches;
-  readonly #lives: Lives;
+  readonly #lives: ServerRegistry;
   readonly #outdated: Outdated;
   readonly #idle: IdlePolicy;
   readonly #sessions: HostSessions;
@@ -150,7 +150,7 @@ export class HostSupervisor {
     });
     this.#sessions = new HostSessions(parts, () => this.#tellings.call());
     this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
-    this.#lives = new Lives(
+    this.#lives = new ServerRegistry(
       host.name,
       // A guard ends things and starts none.
       () =>

@@ -5,11 +5,11 @@ import {
   adopted,
   backoffMs,
   isOver,
-  type Life,
   type LifeEvent,
   LONGEST_BACKOFF_MS,
   planned,
   type RestartPolicy,
+  type ServerLifecycle,
   STABLE_MS,
   step,
 } from './lifecycle.ts';
@@ -18,7 +18,7 @@ const POLICY: RestartPolicy = { when: 'failure', attempts: 3 };
 const crash: LifeEvent = { type: 'exited', status: { code: null, signal: 'SIGKILL' } };
 
 /** Steps through events that all happen at the same moment. */
-function told(life: Life, events: readonly LifeEvent[], policy = POLICY, now = 0): Life {
+function told(life: ServerLifecycle, events: readonly LifeEvent[], policy = POLICY, now = 0): ServerLifecycle {
   return events.reduce((current, event) => step(current, event, policy, now).life, life);
 }
 

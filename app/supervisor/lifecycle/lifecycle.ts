@@ -16,7 +16,7 @@
 import type { ExitStatus } from '../../hosts/host.ts';
 import type { LifeState } from '../../roll/schema.ts';
 
-export interface Life {
+export interface ServerLifecycle {
   readonly state: LifeState;
   /** When it came into this state. */
   readonly since: number;
@@ -57,7 +57,7 @@ export type LifeAct =
   | 'restart';
 
 export interface Step {
-  readonly life: Life;
+  readonly life: ServerLifecycle;
   readonly act: LifeAct;
 }
 
@@ -96,7 +96,7 @@ export function isCrash(status: ExitStatus | null): boolean {
 }
 
 /** The life of a start that is about to be made. */
-export function planned(now: number, attempt: number): Life {
+export function planned(now: number, attempt: number): ServerLifecycle {
   return { state: 'planned', since: now, readySince: null, attempt, retryAt: null, asked: false, why: null };
 }
 
@@ -104,7 +104,7 @@ export function planned(now: number, attempt: number): Life {
  * The life of a server that was found running. One whose start was cut off has nobody who waits for it to become ready,
  * so it is not starting but does not answer yet.
  */
-export function adopted(now: number, ready: boolean, attempt: number): Life {
+export function adopted(now: number, ready: boolean, attempt: number): ServerLifecycle {
   const life = { since: now, attempt, retryAt: null, asked: false };
   return ready
     ? { ...life, state: 'ready', readySince: now, why: null }
@@ -112,8 +112,8 @@ export function adopted(now: number, ready: boolean, attempt: number): Life {
 }
 
 /** What cannot happen in a state changes nothing: news may come late or twice. */
-export function step(life: Life, event: LifeEvent, policy: RestartPolicy, now: number): Step {
-  const into = (state: LifeState, change: Partial<Life> = {}): Life => ({
+export function step(life: ServerLifecycle, event: LifeEvent, policy: RestartPolicy, now: number): Step {
+  const into = (state: LifeState, change: Partial<ServerLifecycle> = {}): ServerLifecycle => ({
     ...life,
     state,
     since: now,
@@ -154,9 +154,9 @@ export function step(life: Life, event: LifeEvent, policy: RestartPolicy, now: n
 }
 
 function exited(
-  life: Life,
+  life: ServerLifecycle,
   status: ExitStatus | null,
-  into: (state: LifeState, change?: Partial<Life>) => Life,
+  into: (state: LifeState, change?: Partial<ServerLifecycle>) => ServerLifecycle,
   policy: RestartPolicy,
   now: number,
 ): Step {
@@ -171,7 +171,7 @@ function exited(
 }
 
 /** With its next attempt and the time of that; failed when there were enough. */
-function again(lost: Life, policy: RestartPolicy, now: number): Life {
+function again(lost: ServerLifecycle, policy: RestartPolicy, now: number): ServerLifecycle {
   if (policy.when === 'never') return lost;
   if (lost.attempt >= policy.attempts) return { ...lost, state: 'failed' };
   const attempt = lost.attempt + 1;

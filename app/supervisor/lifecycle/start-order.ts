@@ -5,7 +5,7 @@ import type { ServerRecord } from '../../records/schema.ts';
 import type { RecordStore } from '../../records/store.ts';
 import type { Server } from '../../roll/schema.ts';
 import type { Kind, ProgramFinder } from '../../servers/kind.ts';
-import type { Lives } from './lives.ts';
+import type { ServerRegistry } from './server-registry.ts';
 
 /** What to start, and for whom. */
 export interface StartOrder {
@@ -36,7 +36,7 @@ export interface StartDependencies {
   readonly abort: AbortSignal;
   readonly by: string;
   readonly progress: (message: string) => void;
-  readonly lives: Lives;
+  readonly lives: ServerRegistry;
   /** Nonces of starts under way, so that their records are not judged stale meanwhile. */
   readonly pending: Set<string>;
   readonly deadlineMs?: number;

@@ -8,7 +8,7 @@ import type { ServerRecord } from '../../records/schema.ts';
 import type { RecordStore } from '../../records/store.ts';
 import type { Kind } from '../../servers/kind.ts';
 import { process } from '../testing/look.ts';
-import { Lives } from './lives.ts';
+import { ServerRegistry } from './server-registry.ts';
 import type { StartDependencies } from './start-order.ts';
 import { startServer } from './starter.ts';
 
@@ -49,7 +49,7 @@ async function startThat(spawnFails: Error): Promise<{ failure: unknown; records
     abort: new AbortController().signal,
     by: 'window',
     progress: () => undefined,
-    lives: new Lives(
+    lives: new ServerRegistry(
       'box',
       () => ({ when: 'never', attempts: 1 }),
       () => undefined,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Host, Look } from '../../hosts/host.ts';
 import { someRef } from '../../records/fixtures.testing.ts';
-import type { Life } from '../../sessions/life.ts';
+import type { SessionRun } from '../../sessions/life.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import type { Sight } from '../monitor/observatory.ts';
 import { HostSessions } from './host-sessions.ts';
@@ -9,7 +9,7 @@ import { HostSessions } from './host-sessions.ts';
 const { identity } = someRef(4000);
 const { hostId, bootId } = identity;
 
-const life: Life = {
+const life: SessionRun = {
   life: '7f0b3c52-3c0d-4a59-9c2e-6f1f7a9f0a11',
   key: '0123456789abcdef',
   id: 'ses_1',

@@ -12,7 +12,7 @@ import type { Telling, Told } from '../../sessions/carrier.ts';
 import { type Cause, Causes } from '../../sessions/endings.ts';
 import { ForeignTellings, type RowOf } from '../../sessions/foreign/tellings.ts';
 import type { ForeignSessions } from '../../sessions/foreign/watcher.ts';
-import type { Life } from '../../sessions/life.ts';
+import type { SessionRun } from '../../sessions/life.ts';
 import { rowName } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
 import type { JudgedServer } from '../judged-server.ts';
@@ -247,7 +247,7 @@ function textOf(event: SessionEvent, name: string, carrier: string): string {
   }
 }
 
-function nameOf({ title, id }: Life): string {
+function nameOf({ title, id }: SessionRun): string {
   return title === '' ? `session ${id}` : `session “${title}”`;
 }
 

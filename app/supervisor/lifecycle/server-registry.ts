@@ -11,16 +11,16 @@ import type { Sight } from '../monitor/observatory.ts';
 import {
   adopted,
   isOver,
-  type Life,
   type LifeAct,
   type LifeEvent,
   planned,
   type RestartPolicy,
+  type ServerLifecycle,
   step,
 } from './lifecycle.ts';
 
 /** A server of ours as it was last seen, so that it can be spoken of and swept after when it is gone. */
-export interface Known {
+export interface TrackedServer {
   readonly record: ServerRecord;
   readonly path: string;
   readonly ref: ProcessRef;
@@ -31,8 +31,8 @@ export interface Known {
 }
 
 interface Entry {
-  life: Life;
-  known: Known | null;
+  life: ServerLifecycle;
+  known: TrackedServer | null;
   /** When it went away, in milliseconds since the epoch. */
   endedAt: number | null;
   /** When it is started again, in milliseconds since the epoch: worked out once, so that it reads the same each time. */
@@ -41,7 +41,7 @@ interface Entry {
   childExit: ExitStatus | null;
 }
 
-export class Lives {
+export class ServerRegistry {
   readonly #entries = new Map<string, Entry>();
   readonly #host: string;
   readonly #policy: () => RestartPolicy;
@@ -125,7 +125,7 @@ export class Lives {
     this.note(record.nonce, { type: 'answered' });
   }
 
-  life(nonce: string): Life | null {
+  life(nonce: string): ServerLifecycle | null {
     return this.#entries.get(nonce)?.life ?? null;
   }
 
@@ -133,7 +133,7 @@ export class Lives {
     return this.life(nonce)?.state ?? null;
   }
 
-  known(nonce: string): Known | null {
+  known(nonce: string): TrackedServer | null {
     return this.#entries.get(nonce)?.known ?? null;
   }
 
@@ -147,7 +147,7 @@ export class Lives {
   }
 
   /** Everything known of servers that run, for what must not depend on the records alone. */
-  running(): readonly Known[] {
+  running(): readonly TrackedServer[] {
     return [...this.#entries.values()].flatMap(({ life, known }) =>
       known === null || isOver(life.state) ? [] : [known],
     );
