@@ -3,9 +3,9 @@ import type { ProcessIdentity } from '../app/identity/identity.ts';
 import { RollSender } from '../app/roll/change.ts';
 import type { Session } from '../app/roll/schema.ts';
 import type { SessionFact, SessionReading } from '../app/servers/kind.ts';
-import { SessionBook } from '../app/sessions/book.ts';
 import type { Carrier, Telling } from '../app/sessions/carrier.ts';
-import { Causes } from '../app/sessions/endings.ts';
+import { EndReasons } from '../app/sessions/end-reasons.ts';
+import { SessionTracker } from '../app/sessions/session-tracker.ts';
 import { roll } from '../e2e/support/fixture-roll.ts';
 import { median, type Row, within } from './table.ts';
 
@@ -75,7 +75,7 @@ function changed(told: readonly Telling[], round: number): Telling[] {
 }
 
 export function benchSessions(): readonly Row[] {
-  const book = new SessionBook({ host: 'local', ledger: null, causes: new Causes(), onEvents: () => undefined });
+  const book = new SessionTracker({ host: 'local', ledger: null, causes: new EndReasons(), onEvents: () => undefined });
   const sender = new RollSender();
   let told = tellings();
   let version = 1;

@@ -8,7 +8,7 @@ import { idOf } from '../identity/ids.ts';
 import { someRef } from '../records/fixtures.testing.ts';
 import type { Alert, Roll, Session } from '../roll/schema.ts';
 import { failuresIn } from '../sessions/hooks/hooks.ts';
-import { CRASHED, someHook, someLife } from '../sessions/lives.testing.ts';
+import { CRASHED, someHook, someLife } from '../sessions/session-run.testing.ts';
 import { hookKeyOf, Ledger } from '../sessions/store/ledger.ts';
 import { viewLedger } from '../sessions/store/ledger-view.ts';
 import { audit } from './audit.ts';

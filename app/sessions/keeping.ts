@@ -1,6 +1,7 @@
 /** The ledger as the book of sessions sees it: whatever ends there has its hooks run. */
-import type { LifeLedger } from './book.ts';
+
 import type { Hooks } from './hooks/hooks.ts';
+import type { LifeLedger } from './session-tracker.ts';
 import type { Ledger } from './store/ledger.ts';
 
 export function keepingOf(ledger: Ledger, hooks: Pick<Hooks, 'hooksFor' | 'pump'>): LifeLedger {

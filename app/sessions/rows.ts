@@ -2,7 +2,7 @@
 import type { Permission, Session } from '../roll/schema.ts';
 import type { SessionFact } from '../servers/kind.ts';
 import { type Carrier, isWorking } from './carrier.ts';
-import type { SessionEnd, SessionRun } from './life.ts';
+import type { SessionEnd, SessionRun } from './session-run.ts';
 
 export interface LiveInput {
   readonly key: string;

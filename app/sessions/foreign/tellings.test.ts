@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { SessionBook, type SessionEvent } from '../book.ts';
-import { Causes } from '../endings.ts';
+import { EndReasons } from '../end-reasons.ts';
+import { type SessionEvent, SessionTracker } from '../session-tracker.ts';
 import { judgeClaude, parseClaude } from './claude.ts';
 import { ABSENT, claudeFile, claudeProcess, OTHER, PID, PLACE, running, SESSION } from './fixtures.testing.ts';
 import type { ForeignSession } from './session.ts';
@@ -76,10 +76,10 @@ test('W1 an old file is told of by what stands at its PID, which is not proved',
 
 test('W4 the book lists it, ends it with its process or by its tool, and never by a pause', () => {
   const events: SessionEvent[] = [];
-  const book = new SessionBook({
+  const book = new SessionTracker({
     host: 'local',
     ledger: null,
-    causes: new Causes(),
+    causes: new EndReasons(),
     onEvents: (some) => void events.push(...some),
   });
   const tellings = new ForeignTellings();

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { SessionEndHook } from '../../config/schema.ts';
 import { commandText } from '../../servers/redact.ts';
 import { serverEnvironment } from '../../servers/start/environment.ts';
-import type { SessionRun } from '../life.ts';
+import type { SessionRun } from '../session-run.ts';
 import type { DueHook, HookRef } from '../store/ledger.ts';
 
 /** Longest variable, in UTF-16 units: the system takes no longer than 128 kB each. */

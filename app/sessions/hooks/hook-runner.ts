@@ -12,7 +12,7 @@ import { findOnPath } from '../../servers/start/programs.ts';
 import { atomicWrite } from '../../util/atomic-write.ts';
 import { ensurePrivateFolder } from '../../util/folders.ts';
 import { loadLibc } from '../../util/libc.ts';
-import type { SessionRun } from '../life.ts';
+import type { SessionRun } from '../session-run.ts';
 import type { DueHook } from '../store/ledger.ts';
 import { eventOf, hookEnvironment } from './hook-event.ts';
 import { attemptFiles, eventFile } from './hook-files.ts';

@@ -10,7 +10,7 @@ import { bundle } from '../../hosts/local/testing/bundle.ts';
 import { testHost } from '../../hosts/local/testing/hosts.ts';
 import { isAlive, temporaryFolder, until } from '../../hosts/local/testing/processes.ts';
 import { SHELLS, type TestShell } from '../../hosts/ssh/testing/shells.ts';
-import { CRASHED, someLife } from '../lives.testing.ts';
+import { CRASHED, someLife } from '../session-run.testing.ts';
 import { Ledger } from '../store/ledger.ts';
 import { type HookBudgets, Hooks } from './hooks.ts';
 

@@ -7,7 +7,7 @@
 import type { Audit } from '../../audit/audit.ts';
 import type { SessionEndHook } from '../../config/schema.ts';
 import type { Host } from '../../hosts/host.ts';
-import type { SessionRun } from '../life.ts';
+import type { SessionRun } from '../session-run.ts';
 import type { Attempt, DueHook, HookRef, Ledger } from '../store/ledger.ts';
 import { RunnerEnds, type RunnerOf } from './hook-ends.ts';
 import { hookRefOf, hooksFor, isFor } from './hook-event.ts';

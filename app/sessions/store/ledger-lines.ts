@@ -12,7 +12,7 @@
 import { z } from 'zod';
 import { processRefSchema } from '../../records/schema.ts';
 import { identitySchema, idSchema } from '../../roll/schema.ts';
-import { END_REASONS, type SessionEnd, type SessionRun } from '../life.ts';
+import { END_REASONS, type SessionEnd, type SessionRun } from '../session-run.ts';
 
 /** Raised when a line changes so that an earlier Rollcall would misread it. */
 const VERSION = 1;

@@ -1,5 +1,5 @@
 /** The session ledger for a command that only reads: nothing is written, kept aside or made smaller. */
-import type { LifeLedger } from '../book.ts';
+import type { LifeLedger } from '../session-tracker.ts';
 import { LedgerFailed, readLedger } from './ledger-file.ts';
 import { type DueHook, LedgerState, parseLine } from './ledger-lines.ts';
 

@@ -16,8 +16,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../hosts/local/testing/processes.ts';
 import { someRef } from '../../records/fixtures.testing.ts';
 import { keepingOf } from '../keeping.ts';
-import { END_REASONS } from '../life.ts';
-import { CRASHED, someHook, someLife } from '../lives.testing.ts';
+import { CRASHED, someHook, someLife } from '../session-run.testing.ts';
+import { END_REASONS } from '../session-run.ts';
 import { type DueHook, hookKeyOf, Ledger } from './ledger.ts';
 import { lineText, type NewLine, parseLine } from './ledger-lines.ts';
 

@@ -4,7 +4,7 @@
  * next one, and its hooks run then. Only the holder of the writer's lock opens it.
  */
 import { oneLine } from '../../servers/redact.ts';
-import type { SessionEnd, SessionRun } from '../life.ts';
+import type { SessionEnd, SessionRun } from '../session-run.ts';
 import { appendLedger, keepAside, LedgerFailed, readLedger, replaceLedger } from './ledger-file.ts';
 import {
   type Attempt,

@@ -13,7 +13,7 @@ import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.
 import { SteadyHost } from '../../hosts/ssh/steady-host.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
-import type { LifeLedger } from '../../sessions/book.ts';
+import type { LifeLedger } from '../../sessions/session-tracker.ts';
 import { plural } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
 import { Memory } from '../monitor/memory.ts';

@@ -11,7 +11,7 @@ import type { Link } from '../../hosts/ssh/connection/link.ts';
 import { Transport } from '../../hosts/ssh/connection/transport.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { Offered } from '../../roll/schema.ts';
-import type { LifeLedger } from '../../sessions/book.ts';
+import type { LifeLedger } from '../../sessions/session-tracker.ts';
 import { loadLibc } from '../../util/libc.ts';
 import type { Mode } from '../core.ts';
 import type { GuardPort } from '../guard-port.ts';

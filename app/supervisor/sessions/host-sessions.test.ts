@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Host, Look } from '../../hosts/host.ts';
 import { someRef } from '../../records/fixtures.testing.ts';
-import type { SessionRun } from '../../sessions/life.ts';
+import type { SessionRun } from '../../sessions/session-run.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import type { Sight } from '../monitor/observatory.ts';
 import { HostSessions } from './host-sessions.ts';

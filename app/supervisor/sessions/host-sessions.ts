@@ -7,12 +7,12 @@ import type { Audit } from '../../audit/audit.ts';
 import type { ExitStatus, Host } from '../../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type ProcessRef } from '../../identity/identity.ts';
 import type { Server, Session, Task } from '../../roll/schema.ts';
-import { type LifeLedger, SessionBook, type SessionEvent } from '../../sessions/book.ts';
 import type { Telling, Told } from '../../sessions/carrier.ts';
-import { type Cause, Causes } from '../../sessions/endings.ts';
+import { type Cause, EndReasons } from '../../sessions/end-reasons.ts';
 import { ForeignTellings, type RowOf } from '../../sessions/foreign/tellings.ts';
 import type { ForeignSessions } from '../../sessions/foreign/watcher.ts';
-import type { SessionRun } from '../../sessions/life.ts';
+import type { SessionRun } from '../../sessions/session-run.ts';
+import { type LifeLedger, type SessionEvent, SessionTracker } from '../../sessions/session-tracker.ts';
 import { rowName } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
 import type { JudgedServer } from '../judged-server.ts';
@@ -40,8 +40,8 @@ export interface HostSessionsParts {
 
 export class HostSessions {
   readonly #parts: HostSessionsParts;
-  readonly #causes = new Causes();
-  readonly #book: SessionBook;
+  readonly #causes = new EndReasons();
+  readonly #book: SessionTracker;
   readonly #foreign: ForeignSessions | null;
   readonly #foreignTellings = new ForeignTellings();
   readonly #shown = new WeakMap<Server, Server>();
@@ -56,7 +56,7 @@ export class HostSessions {
   constructor(parts: HostSessionsParts, onForeign: () => void) {
     this.#parts = parts;
     this.#foreign = parts.foreign?.(onForeign) ?? null;
-    this.#book = new SessionBook({
+    this.#book = new SessionTracker({
       host: parts.host.name,
       ledger: parts.keeping,
       causes: this.#causes,

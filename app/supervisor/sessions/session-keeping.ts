@@ -1,9 +1,9 @@
 /** The session ledger and the session-end hooks of this process: one for all hosts, since both are this person's. */
 
 import type { Alert } from '../../roll/schema.ts';
-import type { LifeLedger } from '../../sessions/book.ts';
 import { type HookFailure, Hooks, type HooksParts } from '../../sessions/hooks/hooks.ts';
 import { keepingOf } from '../../sessions/keeping.ts';
+import type { LifeLedger } from '../../sessions/session-tracker.ts';
 import { Ledger } from '../../sessions/store/ledger.ts';
 import { capitalised, plural } from '../../text/words.ts';
 

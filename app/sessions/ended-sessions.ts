@@ -1,6 +1,6 @@
 /** Sessions that have ended, and what would begin another life of one: a server may list it as it was for as long as it runs. */
 import type { Told } from './carrier.ts';
-import type { EndReason, SessionEnd } from './life.ts';
+import type { EndReason, SessionEnd } from './session-run.ts';
 
 /** What was interrupted still moves a little: only activity this much later is a new life, in milliseconds. */
 const SETTLE_MS = 3000;
@@ -25,7 +25,7 @@ export interface Last {
   readonly heardAt: number | null;
 }
 
-export class OverSessions {
+export class EndedSessions {
   readonly #over = new Map<string, Over>();
 
   note(key: string, ending: SessionEnd, last: Last | null): void {

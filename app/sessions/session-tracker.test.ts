@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { someRef } from '../records/fixtures.testing.ts';
 import type { SessionFact, SessionReading } from '../servers/kind.ts';
-import { SessionBook, type SessionEvent } from './book.ts';
 import { type Carrier, sessionKey, type Telling } from './carrier.ts';
-import { Causes } from './endings.ts';
+import { EndReasons } from './end-reasons.ts';
+import { type SessionEvent, SessionTracker } from './session-tracker.ts';
 import { Ledger } from './store/ledger.ts';
 
 const NOW = Date.UTC(2026, 4, 1, 12);
@@ -17,7 +17,7 @@ const { hostId, bootId } = someRef(1).identity;
 let folder: string;
 let ledger: Ledger;
 let events: SessionEvent[];
-let causes: Causes;
+let causes: EndReasons;
 let now: number;
 let ticks: number;
 
@@ -25,7 +25,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'rollcall-book-'));
   ledger = Ledger.open(join(folder, 'sessions.jsonl'));
   events = [];
-  causes = new Causes();
+  causes = new EndReasons();
   now = NOW;
   ticks = 0;
 });
@@ -34,8 +34,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function newBook(): SessionBook {
-  return new SessionBook({
+function newBook(): SessionTracker {
+  return new SessionTracker({
     host: 'local',
     ledger: {
       open: () => ledger.open(),
@@ -93,7 +93,7 @@ function tells(by: Carrier, facts: readonly SessionFact[], over: Partial<Session
 }
 
 const view = (...tellings: Telling[]) => ({ hostId, bootId, tellings });
-const states = (book: SessionBook) => book.rows.map(({ id, state, carrier: on }) => `${id} ${state} ${on}`);
+const states = (book: SessionTracker) => book.rows.map(({ id, state, carrier: on }) => `${id} ${state} ${on}`);
 
 describe('alive', () => {
   test('is what was worked on since its server runs, or what the server tells of; what is only stored is history', () => {
@@ -189,7 +189,7 @@ describe('the end', () => {
     ['nobody saw how', () => undefined, 'server-gone', 'its server is gone'],
     [
       'a stop that was said before',
-      (c: Causes) => c.note(someRef(4000).identity, { reason: 'server-stopped', text: 'its server was stopped' }),
+      (c: EndReasons) => c.note(someRef(4000).identity, { reason: 'server-stopped', text: 'its server was stopped' }),
       'server-stopped',
       'its server was stopped',
     ],

@@ -1,6 +1,6 @@
 /** Why sessions end: what is said of a server's end before it is seen to be gone. */
 import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
-import type { EndReason } from './life.ts';
+import type { EndReason } from './session-run.ts';
 
 export interface Cause {
   readonly reason: EndReason;
@@ -8,11 +8,11 @@ export interface Cause {
   readonly text: string;
 }
 
-/** Causes of servers that are long gone are of no use; the oldest go first. */
+/** EndReasons of servers that are long gone are of no use; the oldest go first. */
 const MOST = 500;
 
 /** The causes that are known, by server. The first one that is told of a server stands: what follows is only its effect. */
-export class Causes {
+export class EndReasons {
   readonly #causes = new Map<string, Cause>();
 
   note(server: ProcessIdentity, cause: Cause): void {

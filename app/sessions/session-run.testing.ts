@@ -1,7 +1,7 @@
 /** ServerRegistry of sessions for tests. */
 import { createHash } from 'node:crypto';
 import { someRef } from '../records/fixtures.testing.ts';
-import type { SessionEnd, SessionRun } from './life.ts';
+import type { SessionEnd, SessionRun } from './session-run.ts';
 import type { HookRef } from './store/ledger.ts';
 
 /** The same life for the same number. */

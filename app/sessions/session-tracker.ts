@@ -17,10 +17,10 @@ import {
   type Told,
   type Was,
 } from './carrier.ts';
-import type { Causes } from './endings.ts';
-import type { SessionEnd, SessionRun } from './life.ts';
-import { type Last, OverSessions } from './over.ts';
+import type { EndReasons } from './end-reasons.ts';
+import { EndedSessions, type Last } from './ended-sessions.ts';
 import { endedRow, liveRow } from './rows.ts';
+import type { SessionEnd, SessionRun } from './session-run.ts';
 
 /** An ended session is shown for this long, in milliseconds, and no more of them than this. */
 const SHOW_ENDED_MS = 3600 * 1000;
@@ -80,7 +80,7 @@ export interface BookParts {
   readonly host: string;
   /** Null where nothing is written: a command that only reads. */
   readonly ledger: LifeLedger | null;
-  readonly causes: Causes;
+  readonly causes: EndReasons;
   /** Everything that one call has brought about. */
   readonly onEvents: (events: readonly SessionEvent[]) => void;
   /** Milliseconds since the epoch. */
@@ -89,14 +89,14 @@ export interface BookParts {
   readonly ticks?: () => number;
 }
 
-export class SessionBook {
+export class SessionTracker {
   readonly #parts: BookParts;
   readonly #now: () => number;
   readonly #ticks: () => number;
   readonly #entries = new Map<string, Entry>();
   /** Those that are still shown. */
   readonly #ended = new Map<string, EndedEntry>();
-  readonly #over = new OverSessions();
+  readonly #over = new EndedSessions();
   /** Keys of facts: what did not change is not hashed again. */
   readonly #keys = new WeakMap<SessionFact, string>();
   /** Of readings: what they tell of that was worked on since their server runs. */
