@@ -3,8 +3,8 @@ import type { ProcessIdentity } from '../app/identity/identity.ts';
 import { RollSender } from '../app/roll/change.ts';
 import type { Session } from '../app/roll/schema.ts';
 import type { SessionFact, SessionReading } from '../app/servers/kind.ts';
-import type { Carrier, Telling } from '../app/sessions/carrier.ts';
 import { EndReasons } from '../app/sessions/end-reasons.ts';
+import type { SessionReport, SessionSource } from '../app/sessions/session-source.ts';
 import { SessionTracker } from '../app/sessions/session-tracker.ts';
 import { roll } from '../e2e/support/fixture-roll.ts';
 import { median, type Row, within } from './table.ts';
@@ -31,7 +31,7 @@ function fact(number: number): SessionFact {
   };
 }
 
-function carrier(number: number): Carrier {
+function carrier(number: number): SessionSource {
   const pid = 4000 + number;
   const identity: ProcessIdentity = {
     hostId: 'host',
@@ -54,8 +54,8 @@ function carrier(number: number): Carrier {
   };
 }
 
-function tellings(): Telling[] {
-  return Array.from({ length: SERVERS }, (_, n): Telling => {
+function reports(): SessionReport[] {
+  return Array.from({ length: SERVERS }, (_, n): SessionReport => {
     const sessions = new Map<string, SessionFact>();
     for (let number = n; number < SESSIONS; number += SERVERS) sessions.set(`ses_${number}`, fact(number));
     const reading: SessionReading = { why: null, sessions, deleted: new Set(), truncated: false };
@@ -64,7 +64,7 @@ function tellings(): Telling[] {
 }
 
 /** One server tells of one session anew; everything else keeps its object, as its watch does. */
-function changed(told: readonly Telling[], round: number): Telling[] {
+function changed(told: readonly SessionReport[], round: number): SessionReport[] {
   const number = (round * 97) % SESSIONS;
   return told.map((telling, n) => {
     if (n !== number % SERVERS || telling.reading === null) return telling;
@@ -77,9 +77,9 @@ function changed(told: readonly Telling[], round: number): Telling[] {
 export function benchSessions(): readonly Row[] {
   const book = new SessionTracker({ host: 'local', ledger: null, causes: new EndReasons(), onEvents: () => undefined });
   const sender = new RollSender();
-  let told = tellings();
+  let told = reports();
   let version = 1;
-  const observe = (): void => void book.observe({ hostId: 'host', bootId: 'boot', tellings: told });
+  const observe = (): void => void book.observe({ hostId: 'host', bootId: 'boot', reports: told });
   const send = () => {
     const sessions = book.rows as Session[];
     version += 1;

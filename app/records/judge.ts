@@ -162,7 +162,7 @@ export function nonceOf({ marks }: ProcessInfo, kind: string): string | null {
 }
 
 /** The living process that carries a start's nonce in its environment: the server of a start nobody finished. */
-export function carrierOf({ nonce, kind }: Pick<ServerRecord, 'nonce' | 'kind'>, look: Look): ProcessInfo | null {
+export function processOfRecord({ nonce, kind }: Pick<ServerRecord, 'nonce' | 'kind'>, look: Look): ProcessInfo | null {
   const carriers = [...look.processes.values()].filter((info) => nonceOf(info, kind) === nonce && info.state !== 'Z');
   const served = carriers.find(({ pid }) => look.candidates.some((candidate) => candidate.pid === pid));
   // A start that was cut off while a package runner was still fetching the program has no server yet, only a chain.

@@ -1,6 +1,7 @@
 /** Sessions that have ended, and what would begin another life of one: a server may list it as it was for as long as it runs. */
-import type { Told } from './carrier.ts';
+
 import type { EndReason, SessionEnd } from './session-run.ts';
+import type { ReportedSession } from './session-source.ts';
 
 /** What was interrupted still moves a little: only activity this much later is a new life, in milliseconds. */
 const SETTLE_MS = 3000;
@@ -47,7 +48,7 @@ export class EndedSessions {
   }
 
   /** Whether what is told of a session is no more than what was left of a life that is over. */
-  isRest(key: string, { carrier, fact }: Told): boolean {
+  isRest(key: string, { carrier, fact }: ReportedSession): boolean {
     const over = this.#over.get(key);
     if (over === undefined) return false;
     const updatedAt = fact.updatedAt ?? 0;

@@ -1,8 +1,8 @@
 /** Sessions as the roll shows them. Pure. */
 import type { Permission, Session } from '../roll/schema.ts';
 import type { SessionFact } from '../servers/kind.ts';
-import { type Carrier, isWorking } from './carrier.ts';
 import type { SessionEnd, SessionRun } from './session-run.ts';
+import { isWorking, type SessionSource } from './session-source.ts';
 
 export interface LiveInput {
   readonly key: string;
@@ -10,7 +10,7 @@ export interface LiveInput {
   readonly life: SessionRun | null;
   readonly fact: SessionFact;
   /** Null while nothing that runs has told of it yet. */
-  readonly carrier: Carrier | null;
+  readonly carrier: SessionSource | null;
   /** Milliseconds since the epoch. */
   readonly since: number | null;
   readonly parent: string | null;

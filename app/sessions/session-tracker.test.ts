@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { someRef } from '../records/fixtures.testing.ts';
 import type { SessionFact, SessionReading } from '../servers/kind.ts';
-import { type Carrier, sessionKey, type Telling } from './carrier.ts';
 import { EndReasons } from './end-reasons.ts';
+import { type SessionReport, type SessionSource, sessionKey } from './session-source.ts';
 import { type SessionEvent, SessionTracker } from './session-tracker.ts';
 import { Ledger } from './store/ledger.ts';
 
@@ -51,7 +51,7 @@ function newBook(): SessionTracker {
   });
 }
 
-function carrier(pid: number, over: Partial<Carrier> = {}): Carrier {
+function carrier(pid: number, over: Partial<SessionSource> = {}): SessionSource {
   return {
     identity: someRef(pid).identity,
     kind: 'opencode',
@@ -82,7 +82,7 @@ function fact(id: string, over: Partial<SessionFact> = {}): SessionFact {
   };
 }
 
-function tells(by: Carrier, facts: readonly SessionFact[], over: Partial<SessionReading> = {}): Telling {
+function tells(by: SessionSource, facts: readonly SessionFact[], over: Partial<SessionReading> = {}): SessionReport {
   const sessions = new Map(facts.map((each) => [each.id, each]));
   return {
     carrier: by,
@@ -92,7 +92,7 @@ function tells(by: Carrier, facts: readonly SessionFact[], over: Partial<Session
   };
 }
 
-const view = (...tellings: Telling[]) => ({ hostId, bootId, tellings });
+const view = (...reports: SessionReport[]) => ({ hostId, bootId, reports });
 const states = (book: SessionTracker) => book.rows.map(({ id, state, carrier: on }) => `${id} ${state} ${on}`);
 
 describe('alive', () => {
@@ -393,7 +393,7 @@ test('what is only stored is looked at once, however often it is told: every ser
         ['b', stored],
       ]),
     },
-  } as Telling;
+  } as SessionReport;
   const book = newBook();
   book.observe(view(listed));
   expect(read).toEqual(['heardAt', 'updatedAt']);
@@ -450,9 +450,9 @@ describe('the next process', () => {
   });
 
   test('leaves alone what is alive on another machine', () => {
-    newBook().observe({ hostId, bootId, tellings: [tells(carrier(4000), [fact('a')])] });
+    newBook().observe({ hostId, bootId, reports: [tells(carrier(4000), [fact('a')])] });
     const elsewhere = newBook();
-    expect(elsewhere.observe({ hostId: 'another-host', bootId: 'b', tellings: [] })).toEqual([]);
+    expect(elsewhere.observe({ hostId: 'another-host', bootId: 'b', reports: [] })).toEqual([]);
     expect(elsewhere.rows).toEqual([]);
     expect(ledger.open().size).toBe(1);
   });

@@ -6,21 +6,21 @@ import { randomUUID } from 'node:crypto';
 import type { ProcessIdentity } from '../identity/identity.ts';
 import type { Session } from '../roll/schema.ts';
 import type { SessionFact, SessionReading } from '../servers/kind.ts';
-import {
-  type Carrier,
-  carrierKey,
-  carrierOf,
-  isAliveOn,
-  isWorking,
-  sessionKey,
-  type Telling,
-  type Told,
-  type Was,
-} from './carrier.ts';
 import type { EndReasons } from './end-reasons.ts';
 import { EndedSessions, type Last } from './ended-sessions.ts';
 import { endedRow, liveRow } from './rows.ts';
 import type { SessionEnd, SessionRun } from './session-run.ts';
+import {
+  isLiveOn,
+  isWorking,
+  type ReportedSession,
+  reportToShow,
+  type SessionReport,
+  type SessionSource,
+  sessionKey,
+  sourceKey,
+  type Was,
+} from './session-source.ts';
 
 /** An ended session is shown for this long, in milliseconds, and no more of them than this. */
 const SHOW_ENDED_MS = 3600 * 1000;
@@ -53,13 +53,13 @@ export interface View {
   readonly hostId: string;
   /** Null where it is not known. */
   readonly bootId: string | null;
-  readonly tellings: readonly Telling[];
+  readonly reports: readonly SessionReport[];
 }
 
 interface Entry {
   readonly key: string;
   life: SessionRun | null;
-  carrier: Carrier | null;
+  carrier: SessionSource | null;
   fact: SessionFact;
   /** When its carrier last told of it, also over an earlier stream; on the monotonic clock. */
   heardAt: number | null;
@@ -133,7 +133,7 @@ export class SessionTracker {
   }
 
   /** The session as its carrier last told of it; null for one that is not alive. */
-  told(key: string): Told | null {
+  told(key: string): ReportedSession | null {
     const entry = this.#entries.get(key);
     return entry === undefined || entry.carrier === null ? null : { carrier: entry.carrier, fact: entry.fact };
   }
@@ -146,7 +146,7 @@ export class SessionTracker {
   observe(all: View): ProcessIdentity[] {
     const view = {
       ...all,
-      tellings: all.tellings.filter(({ carrier }) => !this.#gone.has(carrierKey(carrier.identity))),
+      reports: all.reports.filter(({ carrier }) => !this.#gone.has(sourceKey(carrier.identity))),
     };
     if (this.#view === null) this.#takeUp(view);
     this.#view = view;
@@ -167,7 +167,7 @@ export class SessionTracker {
 
   /** A server or process is provably gone: every session it carried has ended. */
   gone(carrier: ProcessIdentity): void {
-    const key = carrierKey(carrier);
+    const key = sourceKey(carrier);
     this.#gone.delete(key);
     this.#gone.add(key);
     const [oldest] = this.#gone;
@@ -218,12 +218,12 @@ export class SessionTracker {
   }
 
   /** What is alive, by key, each with the carrier it is on. */
-  #gather({ hostId, tellings }: View): Map<string, Told> {
-    const all = new Map<string, Told[]>();
+  #gather({ hostId, reports }: View): Map<string, ReportedSession> {
+    const all = new Map<string, ReportedSession[]>();
     const carried = this.#carried();
-    for (const telling of tellings) {
+    for (const telling of reports) {
       const { carrier } = telling;
-      for (const fact of this.#maybeAlive(telling, carried.get(carrierKey(carrier.identity)))) {
+      for (const fact of this.#maybeAlive(telling, carried.get(sourceKey(carrier.identity)))) {
         const each = { carrier, fact };
         const key = this.#keyOf(hostId, carrier, fact);
         if (!this.#isAlive(key, each)) continue;
@@ -232,9 +232,9 @@ export class SessionTracker {
         else others.push(each);
       }
     }
-    const chosen = new Map<string, Told>();
+    const chosen = new Map<string, ReportedSession>();
     for (const [key, told] of all) {
-      const best = carrierOf(told, this.#was(key));
+      const best = reportToShow(told, this.#was(key));
       if (best !== null) chosen.set(key, best);
     }
     return chosen;
@@ -246,13 +246,13 @@ export class SessionTracker {
    *
    * @param own ids of what is alive on it
    */
-  *#maybeAlive({ carrier, reading }: Telling, own: ReadonlySet<string> | undefined): Iterable<SessionFact> {
+  *#maybeAlive({ carrier, reading }: SessionReport, own: ReadonlySet<string> | undefined): Iterable<SessionFact> {
     if (reading === null) return;
     const { sessions } = reading;
     const { startedAt } = carrier;
     let known = this.#alive.get(sessions);
     if (known === undefined || known.startedAt !== startedAt) {
-      known = { startedAt, facts: new Set([...sessions.values()].filter((fact) => isAliveOn({ carrier, fact }))) };
+      known = { startedAt, facts: new Set([...sessions.values()].filter((fact) => isLiveOn({ carrier, fact }))) };
       this.#alive.set(sessions, known);
     }
     yield* known.facts;
@@ -268,7 +268,7 @@ export class SessionTracker {
     for (const { life } of this.#entries.values()) {
       const identity = life?.carrier.identity ?? null;
       if (life === null || identity === null) continue;
-      const key = carrierKey(identity);
+      const key = sourceKey(identity);
       const ids = carried.get(key);
       if (ids === undefined) carried.set(key, new Set([life.id]));
       else ids.add(life.id);
@@ -280,10 +280,10 @@ export class SessionTracker {
     const entry = this.#entries.get(key);
     const identity = entry?.life?.carrier.identity ?? null;
     if (entry === undefined || identity === null) return null;
-    return { carrier: carrierKey(identity), heardAt: entry.heardAt };
+    return { carrier: sourceKey(identity), heardAt: entry.heardAt };
   }
 
-  #keyOf(hostId: string, { kind }: Carrier, fact: SessionFact): string {
+  #keyOf(hostId: string, { kind }: SessionSource, fact: SessionFact): string {
     const known = this.#keys.get(fact);
     if (known !== undefined) return known;
     const key = sessionKey(hostId, kind, fact.id);
@@ -291,24 +291,24 @@ export class SessionTracker {
     return key;
   }
 
-  #isAlive(key: string, told: Told): boolean {
+  #isAlive(key: string, told: ReportedSession): boolean {
     const entry = this.#entries.get(key);
     const on = entry?.life?.carrier.identity ?? null;
-    if (on !== null && carrierKey(on) === carrierKey(told.carrier.identity)) return true;
-    if (!isAliveOn(told)) return false;
+    if (on !== null && sourceKey(on) === sourceKey(told.carrier.identity)) return true;
+    if (!isLiveOn(told)) return false;
     return entry !== undefined || !this.#over.isRest(key, told);
   }
 
   /** A live session of which no carrier tells now. */
-  #unheard(entry: Entry, { tellings }: View, ends: { entry: Entry; ending: SessionEnd }[]): void {
+  #unheard(entry: Entry, { reports }: View, ends: { entry: Entry; ending: SessionEnd }[]): void {
     const was = entry.life?.carrier.identity ?? null;
     if (was === null) {
       // Its carrier was never proved to be one: nothing ends, it is only not there any more.
       this.#entries.delete(entry.key);
       return;
     }
-    const key = carrierKey(was);
-    const telling = tellings.find(({ carrier }) => carrierKey(carrier.identity) === key);
+    const key = sourceKey(was);
+    const telling = reports.find(({ carrier }) => sourceKey(carrier.identity) === key);
     // Without its carrier it is seen to when that is proved gone.
     if (telling === undefined) return;
     const { carrier, reading, why, by } = telling;
@@ -329,7 +329,7 @@ export class SessionTracker {
     this.#tell(entry, carrier, { ...entry.fact, state: 'unknown', detail });
   }
 
-  #hear(key: string, { carrier, fact }: Told, begun: SessionRun[], carried: SessionRun[]): void {
+  #hear(key: string, { carrier, fact }: ReportedSession, begun: SessionRun[], carried: SessionRun[]): void {
     const known = this.#entries.get(key);
     if (known !== undefined) {
       known.missedSince = null;
@@ -360,7 +360,7 @@ export class SessionTracker {
     this.#events.push({ type: 'started', life });
   }
 
-  #newLife(key: string, carrier: Carrier, fact: SessionFact): SessionRun {
+  #newLife(key: string, carrier: SessionSource, fact: SessionFact): SessionRun {
     return {
       life: randomUUID(),
       key,
@@ -374,14 +374,14 @@ export class SessionTracker {
     };
   }
 
-  #tell(entry: Entry, carrier: Carrier, fact: SessionFact): void {
+  #tell(entry: Entry, carrier: SessionSource, fact: SessionFact): void {
     if (entry.carrier === carrier && entry.fact === fact) return;
     const before = entry.fact.state;
     const worked = isWorking(before) && entry.since !== null && this.#now() - entry.since >= WORTH_TELLING_MS;
     const first = entry.carrier === null;
     if (before !== fact.state) entry.since = first && fact.state === 'idle' ? fact.updatedAt : this.#now();
     else if (first && fact.state === 'idle') entry.since = fact.updatedAt;
-    const moved = entry.carrier !== null && carrierKey(entry.carrier.identity) !== carrierKey(carrier.identity);
+    const moved = entry.carrier !== null && sourceKey(entry.carrier.identity) !== sourceKey(carrier.identity);
     entry.heardAt = moved ? fact.heardAt : (fact.heardAt ?? entry.heardAt);
     entry.carrier = carrier;
     entry.fact = fact;
@@ -417,12 +417,12 @@ export class SessionTracker {
     if (this.#ended.size > SHOW_ENDED && oldest !== undefined) this.#ended.delete(oldest);
   }
 
-  #missing({ tellings }: View): ProcessIdentity[] {
-    const present = new Set(tellings.map(({ carrier }) => carrierKey(carrier.identity)));
+  #missing({ reports }: View): ProcessIdentity[] {
+    const present = new Set(reports.map(({ carrier }) => sourceKey(carrier.identity)));
     const missing = new Map<string, ProcessIdentity>();
     for (const { life } of this.#entries.values()) {
       const identity = life?.carrier.identity ?? null;
-      if (identity !== null && !present.has(carrierKey(identity))) missing.set(carrierKey(identity), identity);
+      if (identity !== null && !present.has(sourceKey(identity))) missing.set(sourceKey(identity), identity);
     }
     return [...missing.values()];
   }
@@ -458,16 +458,16 @@ function isWhole(reading: SessionReading | null): boolean {
 }
 
 function isOn({ carrier: { identity } }: SessionRun, key: string): boolean {
-  return identity !== null && carrierKey(identity) === key;
+  return identity !== null && sourceKey(identity) === key;
 }
 
-function carrierOfLife({ label, identity }: Carrier): SessionRun['carrier'] {
+function carrierOfLife({ label, identity }: SessionSource): SessionRun['carrier'] {
   return { label, identity };
 }
 
-function isNews(life: SessionRun, carrier: Carrier, fact: SessionFact): boolean {
+function isNews(life: SessionRun, carrier: SessionSource, fact: SessionFact): boolean {
   const { identity } = life.carrier;
-  const moved = identity === null || carrierKey(identity) !== carrierKey(carrier.identity);
+  const moved = identity === null || sourceKey(identity) !== sourceKey(carrier.identity);
   return moved || life.title !== fact.title || life.directory !== fact.directory;
 }
 

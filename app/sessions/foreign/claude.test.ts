@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Seen } from './carrier.ts';
 import { claudeFolder, isClaudeFile, judgeClaude, parseClaude } from './claude.ts';
+import type { Seen } from './find-process.ts';
 import {
   ABSENT,
   claudeFile,

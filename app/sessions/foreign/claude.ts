@@ -8,7 +8,7 @@ import { isAbsolute, join } from 'node:path';
 import type { ProcessInfo } from '../../hosts/host.ts';
 import { hashedHostId, namespaceId } from '../../hosts/local/process/observer.ts';
 import { invocationOf } from '../../servers/recognition/argv.ts';
-import { carrierOf, lstartIn, type Place, pidIn, type Seen } from './carrier.ts';
+import { findProcess, lstartIn, type Place, pidIn, type Seen } from './find-process.ts';
 import { type ForeignSession, idIn, objectOf, pathIn, textIn, timeIn, titleIn, UNPROVED } from './session.ts';
 
 export interface ClaudeRecord {
@@ -132,7 +132,7 @@ export function judgeClaude(record: ClaudeRecord, path: string, seen: Seen, plac
     };
   }
   const at = seen.found === 'process' ? seen.info.identity : null;
-  const carrier = carrierOf(pid, procStart, seen);
+  const carrier = findProcess(pid, procStart, seen);
   switch (carrier.carried) {
     case 'gone':
       return { ...base, state: 'ended', endedBy: 'carrier', detail: carrier.why, pid };

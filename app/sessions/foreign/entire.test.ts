@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Seen } from './carrier.ts';
 import {
   ENTIRE_TTL_MS,
   entireFolder,
@@ -10,6 +9,7 @@ import {
   parseEntire,
   parseEntirePointer,
 } from './entire.ts';
+import type { Seen } from './find-process.ts';
 import {
   ABSENT,
   claudeProcess,

@@ -3,7 +3,7 @@
  * the active ones of all repositories in `live-sessions/` of its cache folder. Pure.
  */
 import { isAbsolute, join } from 'node:path';
-import { carrierOf, type Place, pidIn, type Seen } from './carrier.ts';
+import { findProcess, type Place, pidIn, type Seen } from './find-process.ts';
 import { type ForeignSession, idIn, objectOf, pathIn, textIn, timeIn, titleIn, UNPROVED } from './session.ts';
 
 /** Who entire saw a session carried by. */
@@ -167,7 +167,7 @@ export function judgeEntire(
     return { ...base, state: 'ended', endedBy: 'carrier', detail: 'the machine has booted since' };
   }
   const at = seen.found === 'process' ? seen.info.identity : null;
-  const carrier = carrierOf(owner.pid, owner.start, seen);
+  const carrier = findProcess(owner.pid, owner.start, seen);
   switch (carrier.carried) {
     case 'gone':
       return { ...base, state: 'ended', endedBy: 'carrier', detail: carrier.why };

@@ -1,5 +1,5 @@
 import type { ProcessIdentity } from '../../identity/identity.ts';
-import { isFinished, type Seen } from './carrier.ts';
+import { isFinished, type Seen } from './find-process.ts';
 import type { ForeignSession } from './session.ts';
 
 interface Missed {

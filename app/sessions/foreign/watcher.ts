@@ -1,8 +1,8 @@
 import type { ProcessInfo } from '../../hosts/host.ts';
-import type { Place, Seen } from './carrier.ts';
 import { claudeFolder, judgeClaude } from './claude.ts';
 import { entireFolder, entireLiveFolder, judgeEntire, judgePointer } from './entire.ts';
 import { Fileless, type FilelessTiming } from './fileless.ts';
+import type { Place, Seen } from './find-process.ts';
 import { type ForeignIo, localIo } from './io.ts';
 import { CLAUDE_FILES, ENTIRE_FILES, POINTER_FILES, type RecordFile, RecordFiles } from './record-files.ts';
 import type { ForeignSession } from './session.ts';

@@ -3,7 +3,7 @@
 import { refOf } from '../../hosts/process-info.ts';
 import { identityKey } from '../../identity/identity.ts';
 import type { CommandResult } from '../../roll/commands.ts';
-import { isWorking, type Told } from '../../sessions/carrier.ts';
+import { isWorking, type ReportedSession } from '../../sessions/session-source.ts';
 import { ActFailed, done } from '../failure.ts';
 import type { ActParts } from './act-parts.ts';
 
@@ -40,7 +40,7 @@ export async function endSession(key: string, force: boolean, by: string, parts:
   return done(`${nameOf(told)} has ended; its history is kept.`);
 }
 
-function find(key: string, { sessions }: ActParts): Told {
+function find(key: string, { sessions }: ActParts): ReportedSession {
   const told = sessions.told(key);
   if (told === null) throw gone();
   return told;
@@ -50,12 +50,12 @@ function gone(): ActFailed {
   return new ActFailed('not-found', 'This session is not alive any more.', 'The list shows what lives now.');
 }
 
-function nameOf({ fact }: Told): string {
+function nameOf({ fact }: ReportedSession): string {
   return fact.title === '' ? `Session ${fact.id}` : `Session “${fact.title}”`;
 }
 
 /** The request goes to a listener that has just been proved to belong to the very server that told of the session. */
-async function interrupt(key: string, told: Told, by: string, parts: ActParts): Promise<void> {
+async function interrupt(key: string, told: ReportedSession, by: string, parts: ActParts): Promise<void> {
   const { carrier } = told;
   const name = nameOf(told);
   const server = (await parts.freshSight()).servers.find(

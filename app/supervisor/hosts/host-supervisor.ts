@@ -107,7 +107,7 @@ export class HostSupervisor {
   readonly #asides = new Asides(() => this.#publish());
   readonly #rounds = new Rounds(() => this.#see());
   readonly #readings = new OnceSoon(GATHER_MS, () => this.#judgeAgain());
-  readonly #tellings = new OnceSoon(GATHER_SESSIONS_MS, () => this.#hearAgain());
+  readonly #reports = new OnceSoon(GATHER_SESSIONS_MS, () => this.#hearAgain());
   readonly #acts: Acts;
   readonly #news: News;
   readonly #onPart: () => void;
@@ -146,9 +146,9 @@ export class HostSupervisor {
       writer: parts.writer,
       followAll: this.#follows || parts.hears,
       onReading: () => this.#readings.call(),
-      onSessions: () => this.#tellings.call(),
+      onSessions: () => this.#reports.call(),
     });
-    this.#sessions = new HostSessions(parts, () => this.#tellings.call());
+    this.#sessions = new HostSessions(parts, () => this.#reports.call());
     this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
     this.#lives = new ServerRegistry(
       host.name,
@@ -377,7 +377,7 @@ export class HostSupervisor {
 
   /** What has ended is published when whoever is missing has been asked after. */
   #observeSessions(sight: Sight): void {
-    const told = this.#observatory.tellings(sight, this.#sessions.toldByFiles);
+    const told = this.#observatory.reports(sight, this.#sessions.toldByFiles);
     const observing = this.#sessions.observe(sight, told).then((changed) => {
       if (changed) this.#publish();
     });
@@ -510,7 +510,7 @@ export class HostSupervisor {
     this.#closed = true;
     this.#unfollow();
     this.#readings.end();
-    this.#tellings.end();
+    this.#reports.end();
     this.#sessions.close();
     this.#watches.close();
     this.#observatory.close();

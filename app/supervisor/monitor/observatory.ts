@@ -8,7 +8,7 @@ import type { RecordFile } from '../../records/files.ts';
 import { type JudgedRecords, judgeRecords, refOfRecord } from '../../records/judge.ts';
 import type { RecordStore } from '../../records/store.ts';
 import type { CustomKind, Kind, SessionReading } from '../../servers/kind.ts';
-import type { Telling } from '../../sessions/carrier.ts';
+import type { SessionReport } from '../../sessions/session-source.ts';
 import type { Judged, JudgedServer } from '../judged-server.ts';
 import type { Spans } from '../spans.ts';
 import { ServerCredentials } from './credentials.ts';
@@ -17,7 +17,7 @@ import type { Memory } from './memory.ts';
 import { type Probed, Probes } from './probes.ts';
 import { Proofs } from './proofs.ts';
 import { buildRoster } from './roster.ts';
-import { SessionTellings } from './session-tellings.ts';
+import { SessionReports } from './session-reports.ts';
 
 export interface ObservatoryOptions {
   readonly host: Host;
@@ -51,7 +51,7 @@ export interface Sight extends Judged {
 export class Observatory {
   readonly #options: ObservatoryOptions;
   readonly #probes: Probes;
-  readonly #tellings = new SessionTellings();
+  readonly #reports = new SessionReports();
   readonly #credentials: ServerCredentials;
   readonly #proofs: Proofs;
   /** PIDs that must be in every look although no kind recognises them. */
@@ -138,8 +138,8 @@ export class Observatory {
   }
 
   /** What the servers of a sight tell of their sessions now. @param told ids of those that are told of by other means */
-  tellings({ servers }: Sight, told: ReadonlySet<string>): Telling[] {
-    return this.#tellings.of(servers, this.#probes, told);
+  reports({ servers }: Sight, told: ReadonlySet<string>): SessionReport[] {
+    return this.#reports.of(servers, this.#probes, told);
   }
 
   /** A standing hangs on the stream of a server without an owner; of others it only tells what they do. */

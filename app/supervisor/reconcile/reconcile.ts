@@ -7,7 +7,7 @@ import type { Audit } from '../../audit/audit.ts';
 import type { Host, Look } from '../../hosts/host.ts';
 import { refOf } from '../../hosts/process-info.ts';
 import type { RecordFile } from '../../records/files.ts';
-import { carrierOf, corruptEntry, isUnderWayElsewhere, refOfRecord } from '../../records/judge.ts';
+import { corruptEntry, isUnderWayElsewhere, processOfRecord, refOfRecord } from '../../records/judge.ts';
 import type { ServerRecord } from '../../records/schema.ts';
 import { RecordChanged, type RecordStore, RecordStuck } from '../../records/store.ts';
 import type { RecordEntry } from '../../roll/schema.ts';
@@ -102,7 +102,7 @@ export async function bindCutOffStarts(
   const self = await writer().catch(() => null);
   for (const { path, sha256, record } of cutOff) {
     if (await isUnderWayElsewhere(record, host, self)) continue;
-    const carrier = carrierOf(record, look);
+    const carrier = processOfRecord(record, look);
     if (carrier === null || (await host.verify(refOf(carrier))).verdict !== 'same') continue;
     // Ended or written anew since it was read: then that stands.
     if ((await store.read(path))?.sha256 !== sha256) continue;

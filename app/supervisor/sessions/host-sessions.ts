@@ -7,18 +7,18 @@ import type { Audit } from '../../audit/audit.ts';
 import type { ExitStatus, Host } from '../../hosts/host.ts';
 import { identityKey, type ProcessIdentity, type ProcessRef } from '../../identity/identity.ts';
 import type { Server, Session, Task } from '../../roll/schema.ts';
-import type { Telling, Told } from '../../sessions/carrier.ts';
 import { type Cause, EndReasons } from '../../sessions/end-reasons.ts';
-import { ForeignTellings, type RowOf } from '../../sessions/foreign/tellings.ts';
+import { ForeignReports, type RowOf } from '../../sessions/foreign/foreign-reports.ts';
 import type { ForeignSessions } from '../../sessions/foreign/watcher.ts';
 import type { SessionRun } from '../../sessions/session-run.ts';
+import type { ReportedSession, SessionReport } from '../../sessions/session-source.ts';
 import { type LifeLedger, type SessionEvent, SessionTracker } from '../../sessions/session-tracker.ts';
 import { rowName } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import { exitWords, isCrash } from '../lifecycle/lifecycle.ts';
 import type { Sight } from '../monitor/observatory.ts';
-import { carrierLabel } from '../monitor/session-tellings.ts';
+import { carrierLabel } from '../monitor/session-reports.ts';
 
 /** All that is kept of a carrier is its identity. */
 const NO_EVIDENCE = { executable: null, argvHash: null };
@@ -43,9 +43,9 @@ export class HostSessions {
   readonly #causes = new EndReasons();
   readonly #book: SessionTracker;
   readonly #foreign: ForeignSessions | null;
-  readonly #foreignTellings = new ForeignTellings();
+  readonly #foreignTellings = new ForeignReports();
   readonly #shown = new WeakMap<Server, Server>();
-  #byRow: ReadonlyMap<string, Telling> = new Map();
+  #byRow: ReadonlyMap<string, SessionReport> = new Map();
   /** Carriers that are being asked after: their key, so that each is asked once at a time. */
   readonly #asked = new Set<string>();
   /** Endings under way, by the key of the leader: a second one may be refused while the first goes on. */
@@ -89,7 +89,7 @@ export class HostSessions {
     await this.#foreign?.refresh();
   }
 
-  told(key: string): Told | null {
+  told(key: string): ReportedSession | null {
     return this.#book.told(key);
   }
 
@@ -104,11 +104,11 @@ export class HostSessions {
    * @param told what the servers of the sight tell now
    * @returns whether that changed anything
    */
-  async observe({ look, servers }: Sight, told: readonly Telling[]): Promise<boolean> {
+  async observe({ look, servers }: Sight, told: readonly SessionReport[]): Promise<boolean> {
     const { hostId, bootId } = look.observer;
-    const tellings = [...told, ...this.#byFiles(servers, told)];
-    this.#byRow = new Map(tellings.flatMap((each) => (each.carrier.row === null ? [] : [[each.carrier.row, each]])));
-    const missing = this.#book.observe({ hostId, bootId, tellings });
+    const reports = [...told, ...this.#byFiles(servers, told)];
+    this.#byRow = new Map(reports.flatMap((each) => (each.carrier.row === null ? [] : [[each.carrier.row, each]])));
+    const missing = this.#book.observe({ hostId, bootId, reports });
     const gone = await Promise.all(missing.map((identity) => this.#isGone(identity)));
     // Whoever comes next has the ledger by now, and asks for itself.
     if (this.#closed) return false;
@@ -121,7 +121,7 @@ export class HostSessions {
     return changed;
   }
 
-  #byFiles(servers: readonly JudgedServer[], told: readonly Telling[]): Telling[] {
+  #byFiles(servers: readonly JudgedServer[], told: readonly SessionReport[]): SessionReport[] {
     if (this.#foreign === null) return [];
     this.#foreign.lookIn(new Set(servers.flatMap(({ row }) => row.directory ?? [])));
     // entire tells of sessions by the ids of their own tools: what a server tells of is not told again.

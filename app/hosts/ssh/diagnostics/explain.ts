@@ -1,6 +1,6 @@
 /** From what ssh said at its end to one failure that a person understands. */
 import { SshFailed, type SshStep } from '../contract.ts';
-import type { SshLog, Told } from './ssh-log.ts';
+import type { SshLog, SshLogFacts } from './ssh-log.ts';
 
 /** Failures that another attempt cannot mend, besides whole steps. */
 const PERMANENT_STEPS: readonly SshStep[] = ['alias', 'resolve', 'host-key', 'authentication'];
@@ -16,7 +16,7 @@ export function isPermanent({ step, code }: SshFailed): boolean {
 interface Said {
   readonly alias: string;
   readonly text: string;
-  readonly told: Told;
+  readonly told: SshLogFacts;
 }
 
 interface Explained {
@@ -83,7 +83,7 @@ function failure(alias: string, { step, code, message, remedy }: Explained, log:
   return new SshFailed(alias, step, code, message, remedy, log.text || null);
 }
 
-function fingerprintOf({ keyType, fingerprint }: Told): string {
+function fingerprintOf({ keyType, fingerprint }: SshLogFacts): string {
   return fingerprint === null ? 'which ssh did not tell' : `${keyType ?? ''} ${fingerprint}`.trim();
 }
 

@@ -17,7 +17,7 @@ const NOISE =
 const SECRETIVE = /^(?<head>debug\d: (?:Executing proxy command|Setting implicit ProxyCommand|Executing command)).*$/u;
 
 /** Facts that a failure is explained with. */
-export interface Told {
+export interface SshLogFacts {
   /** Where ssh connected to, as it named it. */
   readonly address: string | null;
   readonly fingerprint: string | null;
@@ -56,7 +56,7 @@ export class SshLog {
     return this.#step;
   }
 
-  get told(): Told {
+  get told(): SshLogFacts {
     return {
       address: this.#address,
       fingerprint: this.#fingerprint,

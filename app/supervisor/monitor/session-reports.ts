@@ -2,34 +2,34 @@
 import { identityKey } from '../../identity/identity.ts';
 import type { Server } from '../../roll/schema.ts';
 import type { SessionFact, SessionReading } from '../../servers/kind.ts';
-import type { Carrier, Telling } from '../../sessions/carrier.ts';
+import type { SessionReport, SessionSource } from '../../sessions/session-source.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import type { Probes } from './probes.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
 interface Kept {
-  readonly carrier: Carrier;
+  readonly carrier: SessionSource;
   readonly signature: string;
   /** Of a process that carries one session of its own, and says nothing of it. */
   readonly own: SessionReading | null;
 }
 
-export class SessionTellings {
+export class SessionReports {
   #kept = new Map<string, Kept>();
 
   /** @param told ids of sessions that are told of by other means: a server that was started for one of them does not tell of it again */
-  of(servers: readonly JudgedServer[], probes: Pick<Probes, 'sessions'>, told: ReadonlySet<string>): Telling[] {
+  of(servers: readonly JudgedServer[], probes: Pick<Probes, 'sessions'>, told: ReadonlySet<string>): SessionReport[] {
     const kept = new Map<string, Kept>();
     const others = servers.filter(({ session }) => session === null || !told.has(session));
-    const tellings = others.map((server): Telling => {
+    const reports = others.map((server): SessionReport => {
       const { carrier, own } = this.#keep(server, kept);
       const told = server.row.ownUid ? probes.sessions(server.leader.identity) : null;
       const reading = own ?? told;
       return { carrier, reading, why: whyUnknown(server), by: 'server' };
     });
     this.#kept = kept;
-    return tellings;
+    return reports;
   }
 
   #keep(server: JudgedServer, kept: Map<string, Kept>): Kept {
@@ -44,7 +44,7 @@ export class SessionTellings {
     }
     const acts = endpoint === null ? null : (kind?.sessionActs ?? null);
     const { url } = row;
-    const carrier: Carrier = {
+    const carrier: SessionSource = {
       identity: leader.identity,
       kind: row.kind,
       row: row.id,

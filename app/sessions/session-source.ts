@@ -7,7 +7,7 @@ import type { SessionFact, SessionReading } from '../servers/kind.ts';
 const SLACK_MS = 2000;
 
 /** A running server, or a process that carries a session of its own. The same object as long as nothing of it changes. */
-export interface Carrier {
+export interface SessionSource {
   readonly identity: ProcessIdentity;
   /** Kind of the server, or the tool: with a session's id it names the session. */
   readonly kind: string;
@@ -29,8 +29,8 @@ export interface Carrier {
 }
 
 /** What a carrier tells of its sessions. */
-export interface Telling {
-  readonly carrier: Carrier;
+export interface SessionReport {
+  readonly carrier: SessionSource;
   /** Null while nothing is known of them. */
   readonly reading: SessionReading | null;
   /** Why not, as a clause about the carrier. */
@@ -40,8 +40,8 @@ export interface Telling {
 }
 
 /** One session as one carrier tells of it. */
-export interface Told {
-  readonly carrier: Carrier;
+export interface ReportedSession {
+  readonly carrier: SessionSource;
   readonly fact: SessionFact;
 }
 
@@ -53,7 +53,7 @@ export function sessionKey(hostId: string, kind: string, id: string): string {
 const keys = new WeakMap<ProcessIdentity, string>();
 
 /** As `identityKey`, made once for each object: thousands of sessions share a few carriers and are compared at every word. */
-export function carrierKey(identity: ProcessIdentity): string {
+export function sourceKey(identity: ProcessIdentity): string {
   const known = keys.get(identity);
   if (known !== undefined) return known;
   const key = identityKey(identity);
@@ -65,7 +65,7 @@ export function carrierKey(identity: ProcessIdentity): string {
  * Whether a server carries a session, rather than only having its history at hand: it told of it, or the session was
  * worked on since the server runs. All servers of one home list the same stored sessions.
  */
-export function isAliveOn({ carrier, fact }: Told): boolean {
+export function isLiveOn({ carrier, fact }: ReportedSession): boolean {
   if (fact.heardAt !== null) return true;
   const touchedAt = fact.updatedAt ?? fact.createdAt;
   return touchedAt !== null && touchedAt >= carrier.startedAt - SLACK_MS;
@@ -93,20 +93,20 @@ export interface Was {
  * @param was where it was; null for nowhere, or on one that is gone
  * @returns null when it stays on one that does not tell of it now, or when nobody tells of it
  */
-export function carrierOf(told: readonly Told[], was: Was | null): Told | null {
+export function reportToShow(told: readonly ReportedSession[], was: Was | null): ReportedSession | null {
   const best = bestOf(told, was?.carrier ?? null);
-  if (best === null || was === null || carrierKey(best.carrier.identity) === was.carrier) return best;
+  if (best === null || was === null || sourceKey(best.carrier.identity) === was.carrier) return best;
   const { heardAt, state } = best.fact;
   if (heardAt !== null && (isWorking(state) || heardAt > (was.heardAt ?? Number.NEGATIVE_INFINITY))) return best;
-  return told.find(({ carrier }) => carrierKey(carrier.identity) === was.carrier) ?? null;
+  return told.find(({ carrier }) => sourceKey(carrier.identity) === was.carrier) ?? null;
 }
 
-function bestOf(told: readonly Told[], was: string | null): Told | null {
+function bestOf(told: readonly ReportedSession[], was: string | null): ReportedSession | null {
   if (told.length <= 1) return told[0] ?? null;
   const working = told.filter(({ fact }) => fact.heardAt !== null && isWorking(fact.state));
   const heard = (working.length > 0 ? working : told).filter(({ fact }) => fact.heardAt !== null);
   if (heard.length > 0) return heard.reduce((a, b) => ((b.fact.heardAt ?? 0) > (a.fact.heardAt ?? 0) ? b : a));
-  const before = told.find(({ carrier }) => carrierKey(carrier.identity) === was);
+  const before = told.find(({ carrier }) => sourceKey(carrier.identity) === was);
   if (before !== undefined) return before;
   const inFolder = told.filter(({ carrier, fact }) => fact.directory !== null && carrier.directory === fact.directory);
   return (inFolder.length > 0 ? inFolder : told).reduce((a, b) => (b.carrier.startedAt < a.carrier.startedAt ? b : a));

@@ -18,7 +18,7 @@ export interface Place {
   readonly hostname: string;
 }
 
-export type Carrier =
+export type FoundProcess =
   | { readonly carried: 'same'; readonly info: ProcessInfo }
   | { readonly carried: 'gone' | 'unknown'; readonly why: string };
 
@@ -68,7 +68,7 @@ export function isFinished(info: ProcessInfo): boolean {
 }
 
 /** Judges a PID and its start, in the writing of the tool, by what stands there. Only a start that agrees is `same`. */
-export function carrierOf(pid: number, start: string | null, seen: Seen): Carrier {
+export function findProcess(pid: number, start: string | null, seen: Seen): FoundProcess {
   if (seen.found === 'absent') return { carried: 'gone', why: `its process, PID ${pid}, is gone` };
   if (seen.found === 'failed')
     return { carried: 'unknown', why: `its process, PID ${pid}, could not be read: ${seen.why}` };

@@ -1,6 +1,6 @@
 import { identityKey, type ProcessIdentity } from '../../identity/identity.ts';
 import type { SessionFact } from '../../servers/kind.ts';
-import type { Carrier, Telling } from '../carrier.ts';
+import type { SessionReport, SessionSource } from '../session-source.ts';
 import type { ForeignSession } from './session.ts';
 
 /** The row of a server, for a session that it carries. */
@@ -11,22 +11,22 @@ export interface RowOf {
 
 interface Carried {
   readonly session: ForeignSession;
-  readonly carrier: Carrier;
+  readonly carrier: SessionSource;
   readonly fact: SessionFact;
 }
 
 interface Group {
-  readonly carrier: Carrier;
+  readonly carrier: SessionSource;
   readonly facts: Map<string, SessionFact>;
   readonly deleted: Set<string>;
 }
 
 /** Says what the files of other tools tell in the words of the book of sessions. Pure but for its memory of what it said. */
-export class ForeignTellings {
-  readonly #carriers = new Map<string, Carrier>();
+export class ForeignReports {
+  readonly #carriers = new Map<string, SessionSource>();
   /** By id; also of ended ones, as long as they are listed. */
   #carried: ReadonlyMap<string, Carried> = new Map();
-  #groups: ReadonlyMap<string, { readonly group: Group; readonly telling: Telling }> = new Map();
+  #groups: ReadonlyMap<string, { readonly group: Group; readonly telling: SessionReport }> = new Map();
 
   /**
    * One telling for each process that carries sessions. What does not change is the same object again. A process that is
@@ -35,7 +35,7 @@ export class ForeignTellings {
    *
    * @param rowOf the listed server with that identity; null for a process that is none
    */
-  of(sessions: readonly ForeignSession[], rowOf: (identity: ProcessIdentity) => RowOf | null): Telling[] {
+  of(sessions: readonly ForeignSession[], rowOf: (identity: ProcessIdentity) => RowOf | null): SessionReport[] {
     const carried = new Map<string, Carried>();
     const groups = new Map<string, Group>();
     const gone = new Set<string>();
@@ -73,7 +73,7 @@ export class ForeignTellings {
     if (identity === null) return before !== undefined && session.pid === before.session.pid ? before.carrier : null;
     if (session.identity === null && before?.carrier.proved === true) return before.carrier;
     const row = rowOf(identity);
-    const carrier: Carrier = {
+    const carrier: SessionSource = {
       identity,
       kind: session.tool,
       row: row?.row ?? null,
@@ -91,7 +91,7 @@ export class ForeignTellings {
     return carrier;
   }
 
-  #told(key: string, group: Group): { group: Group; telling: Telling } {
+  #told(key: string, group: Group): { group: Group; telling: SessionReport } {
     const before = this.#groups.get(key);
     if (before !== undefined && sameGroup(before.group, group)) return before;
     const { carrier, facts, deleted } = group;
@@ -100,7 +100,7 @@ export class ForeignTellings {
   }
 }
 
-function keyOf({ identity, kind }: Carrier): string {
+function keyOf({ identity, kind }: SessionSource): string {
   return `${kind} ${identityKey(identity)}`;
 }
 
@@ -120,7 +120,7 @@ function factOf(session: ForeignSession): SessionFact {
   };
 }
 
-function sameCarrier(one: Carrier, other: Carrier): boolean {
+function sameCarrier(one: SessionSource, other: SessionSource): boolean {
   return (
     one.row === other.row &&
     one.label === other.label &&
