@@ -35,7 +35,7 @@ const DELETED = { reason: 'deleted', text: 'it was deleted or put away' } as con
 const ENDED_BY_TOOL = { reason: 'ended', text: 'its tool ended it' } as const;
 
 /** Where lives are written down. */
-export interface LifeLedger {
+export interface SessionStore {
   /** ServerRegistry that have not ended, by key, of every host. */
   open(): ReadonlyMap<string, SessionRun>;
   begin(lives: readonly SessionRun[]): void;
@@ -79,7 +79,7 @@ export interface BookParts {
   /** Name of the host in the roll. */
   readonly host: string;
   /** Null where nothing is written: a command that only reads. */
-  readonly ledger: LifeLedger | null;
+  readonly ledger: SessionStore | null;
   readonly causes: EndReasons;
   /** Everything that one call has brought about. */
   readonly onEvents: (events: readonly SessionEvent[]) => void;

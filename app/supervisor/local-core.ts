@@ -29,7 +29,7 @@ import { openHosts } from './hosts/open-hosts.ts';
 import { NO_REMOTE_HOSTS } from './hosts/remote-hosts.ts';
 import { Memory } from './monitor/memory.ts';
 import { programFileOf } from './monitor/outdated.ts';
-import { failedHooks, SessionKeeping } from './sessions/session-keeping.ts';
+import { failedHooks, SessionPersistence } from './sessions/session-persistence.ts';
 import { openSettings } from './settings.ts';
 import type { Spans } from './spans.ts';
 
@@ -115,7 +115,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   // Filled in below: hooks tell the fleet of changes, and the fleet has the hooks.
   let onHooks = (): void => undefined;
   const keeping = writes
-    ? new SessionKeeping({
+    ? new SessionPersistence({
         ledgerFile: paths.sessionsFile,
         folder: paths.hooksDir,
         host,

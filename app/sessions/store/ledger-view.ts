@@ -1,11 +1,11 @@
 /** The session ledger for a command that only reads: nothing is written, kept aside or made smaller. */
-import type { LifeLedger } from '../session-tracker.ts';
+import type { SessionStore } from '../session-tracker.ts';
 import { LedgerFailed, readLedger } from './ledger-file.ts';
 import { type DueHook, LedgerState, parseLine } from './ledger-lines.ts';
 
 export interface LedgerView {
   /** Takes nothing in. */
-  readonly lives: LifeLedger;
+  readonly lives: SessionStore;
   /** Hooks that are still to be run. */
   due(): readonly DueHook[];
   /** Hooks that have failed too often. */

@@ -15,7 +15,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../hosts/local/testing/processes.ts';
 import { someRef } from '../../records/fixtures.testing.ts';
-import { keepingOf } from '../keeping.ts';
+import { persistenceFor } from '../persistence.ts';
 import { CRASHED, someHook, someLife } from '../session-run.testing.ts';
 import { END_REASONS } from '../session-run.ts';
 import { type DueHook, hookKeyOf, Ledger } from './ledger.ts';
@@ -81,7 +81,7 @@ test('what ends in the book has its hooks made due and run; a life that is over 
   const ledger = openAt(join(temporaryFolder(), 'sessions.jsonl'));
   const pumped: number[] = [];
   const hooksFor = ({ kind }: { readonly kind: string }) => (kind === 'opencode' ? [HOOK] : []);
-  const keeping = keepingOf(ledger, { hooksFor, pump: () => void pumped.push(1) });
+  const keeping = persistenceFor(ledger, { hooksFor, pump: () => void pumped.push(1) });
   const [one, codex, later] = [someLife(1), someLife(2, { kind: 'codex' }), someLife(1, { life: someLife(3).life })];
   keeping.begin([one, codex]);
   keeping.carry([{ ...one, title: 'renamed' }]);

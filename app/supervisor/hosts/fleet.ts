@@ -14,7 +14,7 @@ import { done, failed, failureOf } from '../failure.ts';
 import { faultsOf } from '../faults.ts';
 import type { GuardPort } from '../guard-port.ts';
 import { afterwardsOf } from '../lifecycle/supervised.ts';
-import type { SessionKeeping } from '../sessions/session-keeping.ts';
+import type { SessionPersistence } from '../sessions/session-persistence.ts';
 import type { SettingsSource } from '../settings.ts';
 import { rollOf } from '../snapshot.ts';
 import { type HostSupervisor, SETTLE_MS } from './host-supervisor.ts';
@@ -29,7 +29,7 @@ export interface FleetParts {
   readonly lock: WriterLock | null;
   readonly guard: GuardPort | null;
   /** Null where nothing is written down: for a command that only reads. */
-  readonly keeping: SessionKeeping | null;
+  readonly keeping: SessionPersistence | null;
   /** What the person should know of sessions and of what runs at their end. */
   readonly sessionAlerts: () => readonly Alert[];
   /** How long hooks may take at the end of this process, in milliseconds; what is not through by then is left to the next. */
@@ -140,7 +140,7 @@ export class Fleet implements LocalCore {
     }
   }
 
-  #hooks(act: (keeping: SessionKeeping) => number, word: string): CommandResult {
+  #hooks(act: (keeping: SessionPersistence) => number, word: string): CommandResult {
     const { keeping } = this.#parts;
     const count = keeping === null ? 0 : act(keeping);
     this.#publish();

@@ -10,7 +10,7 @@ import type { Command, CommandResult, Plan } from '../../roll/commands.ts';
 import type { RecordEntry, Roll } from '../../roll/schema.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
 import type { ForeignSessions } from '../../sessions/foreign/watcher.ts';
-import type { LifeLedger } from '../../sessions/session-tracker.ts';
+import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { atomicWrite } from '../../util/atomic-write.ts';
 import { OnceSoon } from '../../util/once-soon.ts';
 import { Asides } from '../asides.ts';
@@ -81,7 +81,7 @@ export interface SupervisorParts {
   readonly guard: GuardPort | null;
   readonly handed: readonly ServerRecord[];
   /** Where lives of sessions are written down, and what runs at their end; null where nothing is written. */
-  readonly keeping: LifeLedger | null;
+  readonly keeping: SessionStore | null;
   /** Sessions that other tools tell of in files there; null where none are read. */
   readonly foreign: ((onChange: () => void) => ForeignSessions) | null;
   /** See `IdleWatch`. */

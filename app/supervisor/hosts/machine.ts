@@ -13,7 +13,7 @@ import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.
 import { SteadyHost } from '../../hosts/ssh/steady-host.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
-import type { LifeLedger } from '../../sessions/session-tracker.ts';
+import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { plural } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
 import { Memory } from '../monitor/memory.ts';
@@ -35,7 +35,7 @@ export interface MachineParts {
   readonly localObserver: Observer;
   readonly watched: () => boolean;
   /** Where lives of sessions are written down; null where nothing is written. */
-  readonly keeping: LifeLedger | null;
+  readonly keeping: SessionStore | null;
   /** The contact was made, whoever asked for it. */
   readonly onContact: (machine: Machine) => void;
   readonly onChange: () => void;

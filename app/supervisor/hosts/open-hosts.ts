@@ -11,7 +11,7 @@ import type { Link } from '../../hosts/ssh/connection/link.ts';
 import { Transport } from '../../hosts/ssh/connection/transport.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { Offered } from '../../roll/schema.ts';
-import type { LifeLedger } from '../../sessions/session-tracker.ts';
+import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { loadLibc } from '../../util/libc.ts';
 import type { Mode } from '../core.ts';
 import type { GuardPort } from '../guard-port.ts';
@@ -38,7 +38,7 @@ export interface OpenHosts {
   /** Folder of the bundles where a person can be asked, else null: then what ssh would ask fails. */
   readonly asksFrom: string | null;
   /** Where lives of sessions are written down; null where nothing is written. */
-  readonly keeping: LifeLedger | null;
+  readonly keeping: SessionStore | null;
   readonly onChange: () => void;
 }
 

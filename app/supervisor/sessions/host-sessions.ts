@@ -12,7 +12,7 @@ import { ForeignReports, type RowOf } from '../../sessions/foreign/foreign-repor
 import type { ForeignSessions } from '../../sessions/foreign/watcher.ts';
 import type { SessionRun } from '../../sessions/session-run.ts';
 import type { ReportedSession, SessionReport } from '../../sessions/session-source.ts';
-import { type LifeLedger, type SessionEvent, SessionTracker } from '../../sessions/session-tracker.ts';
+import { type SessionEvent, type SessionStore, SessionTracker } from '../../sessions/session-tracker.ts';
 import { rowName } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
 import type { JudgedServer } from '../judged-server.ts';
@@ -33,7 +33,7 @@ export interface HostSessionsParts {
   /** A command that only reads writes no line either. */
   readonly mode: Mode;
   /** Null where nothing is known of earlier lives. */
-  readonly keeping: LifeLedger | null;
+  readonly keeping: SessionStore | null;
   /** Sessions that other tools tell of in files there; null where none are read. */
   readonly foreign: ((onChange: () => void) => ForeignSessions) | null;
 }

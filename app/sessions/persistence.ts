@@ -1,10 +1,10 @@
 /** The ledger as the book of sessions sees it: whatever ends there has its hooks run. */
 
 import type { Hooks } from './hooks/hooks.ts';
-import type { LifeLedger } from './session-tracker.ts';
+import type { SessionStore } from './session-tracker.ts';
 import type { Ledger } from './store/ledger.ts';
 
-export function keepingOf(ledger: Ledger, hooks: Pick<Hooks, 'hooksFor' | 'pump'>): LifeLedger {
+export function persistenceFor(ledger: Ledger, hooks: Pick<Hooks, 'hooksFor' | 'pump'>): SessionStore {
   return {
     open: () => ledger.open(),
     begin: (lives) => ledger.begin(lives),

@@ -2,8 +2,8 @@
 
 import type { Alert } from '../../roll/schema.ts';
 import { type HookFailure, Hooks, type HooksParts } from '../../sessions/hooks/hooks.ts';
-import { keepingOf } from '../../sessions/keeping.ts';
-import type { LifeLedger } from '../../sessions/session-tracker.ts';
+import { persistenceFor } from '../../sessions/persistence.ts';
+import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { Ledger } from '../../sessions/store/ledger.ts';
 import { capitalised, plural } from '../../text/words.ts';
 
@@ -11,9 +11,9 @@ export interface KeepingParts extends Omit<HooksParts, 'ledger'> {
   readonly ledgerFile: string;
 }
 
-export class SessionKeeping {
+export class SessionPersistence {
   /** What is due at the end of a life is due from the same line on that says that it ended. */
-  readonly lives: LifeLedger;
+  readonly lives: SessionStore;
   readonly #ledger: Ledger;
   readonly #hooks: Hooks;
 
@@ -21,7 +21,7 @@ export class SessionKeeping {
   constructor({ ledgerFile, ...parts }: KeepingParts) {
     this.#ledger = Ledger.open(ledgerFile);
     this.#hooks = new Hooks({ ...parts, ledger: this.#ledger });
-    this.lives = keepingOf(this.#ledger, this.#hooks);
+    this.lives = persistenceFor(this.#ledger, this.#hooks);
     this.#hooks.pump();
   }
 
