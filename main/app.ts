@@ -1,5 +1,5 @@
 /** The app itself, in a bundle of its own so that its entry can tell what keeps it from being loaded. */
-import { createKeeper } from '../app/guard/keep.ts';
+import { createGuardClient } from '../app/guard/create-guard-client.ts';
 import { openLocalCore } from '../app/supervisor/local-core.ts';
 import { runApp } from './run.ts';
 
@@ -7,7 +7,7 @@ import { runApp } from './run.ts';
 export function start(out: string): Promise<void> {
   return runApp({
     startGuard: async ({ paths, version }) => {
-      const keeper = await createKeeper({ paths, out, version, env: process.env });
+      const keeper = await createGuardClient({ paths, out, version, env: process.env });
       keeper.begin();
       return keeper;
     },

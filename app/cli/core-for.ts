@@ -4,7 +4,7 @@
  */
 import { ControlAbsent, ControlFailed, ControlLost, connectControl } from '../control/client.ts';
 import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
-import type { LeftGuard } from '../guard/leave.ts';
+import type { DetachedGuard } from '../guard/detach-guard.ts';
 import type { LocalCore, Supervised } from '../supervisor/core.ts';
 import { plural } from '../text/words.ts';
 import type { CoreHandle } from './io.ts';
@@ -30,7 +30,7 @@ export interface CoreSource {
    * Makes ready, while the lock is held, to leave a guard behind. What it returns starts the guard, which comes into
    * its own once the lock is free.
    */
-  prepareGuard(): Promise<(servers: readonly Supervised[]) => Promise<LeftGuard>>;
+  prepareGuard(): Promise<(servers: readonly Supervised[]) => Promise<DetachedGuard>>;
   /** Tells the person something while they wait. */
   say(line: string): void;
 }
@@ -116,7 +116,7 @@ async function fromHere(source: CoreSource, mode: 'read' | 'act', lock: WriterLo
     await lock?.release();
     throw error;
   }
-  let left: LeftGuard | null = null;
+  let left: DetachedGuard | null = null;
   return {
     core,
     origin: 'local',
@@ -132,7 +132,7 @@ async function fromHere(source: CoreSource, mode: 'read' | 'act', lock: WriterLo
  * What this command started stays: the app adopts it, or the next command finds its record. Servers that are bound to
  * a process need somebody who sees that go away.
  */
-async function leave(core: LocalCore, lock: WriterLock, left: LeftGuard | null, source: CoreSource): Promise<void> {
+async function leave(core: LocalCore, lock: WriterLock, left: DetachedGuard | null, source: CoreSource): Promise<void> {
   const bound = core.supervised().filter(({ record }) => record.owner !== null);
   let startGuard: Awaited<ReturnType<CoreSource['prepareGuard']>> | null = null;
   try {

@@ -42,15 +42,15 @@ async function main(words: readonly string[]): Promise<ExitCode> {
         waitMs: WAIT_MS,
         say: io.say,
         async prepareGuard() {
-          const { createKeeper } = await import('../guard/keep.ts');
-          const { leaveGuard } = await import('../guard/leave.ts');
-          const keeper = await createKeeper({
+          const { createGuardClient } = await import('../guard/create-guard-client.ts');
+          const { detachGuard } = await import('../guard/detach-guard.ts');
+          const keeper = await createGuardClient({
             paths,
             out: import.meta.dirname,
             version: programVersion(),
             env: process.env,
           });
-          return (servers) => leaveGuard(keeper, servers);
+          return (servers) => detachGuard(keeper, servers);
         },
         async openLocal(localMode, lock) {
           const { openForCli } = await import('./local.ts');

@@ -10,7 +10,7 @@ import { installFake } from '../supervisor/testing/fake-opencode.ts';
 import { isAlive } from '../supervisor/testing/processes.ts';
 import { bundlePrograms, type Programs, SOON_IDLE } from './bundles.testing.ts';
 import { GRACE_VARIABLE } from './grace.ts';
-import { GuardKeeper } from './keeper.ts';
+import { GuardClient } from './guard-client.ts';
 import { Scene, type SceneOptions } from './scene.testing.ts';
 
 let folder: string;
@@ -472,7 +472,7 @@ describe('the guard itself', () => {
       syncBuiltinESMExports();`,
     );
     const { program, args, env } = scene.guardCommand();
-    const keeper = new GuardKeeper({
+    const keeper = new GuardClient({
       command: { program, args: ['--import', preload, ...args], env },
       paths: scene.paths,
       runId: randomUUID(),
@@ -480,7 +480,7 @@ describe('the guard itself', () => {
     });
     keeper.begin();
     expect(await keeper.startNow()).toBeNull();
-    await keeper.farewell('watch-owners');
+    await keeper.shutdown('watch-owners');
     await scene.until('it has failed', () => scene.said().includes('take-over-failed'));
     await scene.started.kill(owner.pid);
     await scene.until('the server is gone', () => !isAlive(bound));
@@ -519,12 +519,12 @@ describe('the guard itself', () => {
     await everybodyIsGone();
     const runId = randomUUID();
     const keepers = [1, 2].map(
-      () => new GuardKeeper({ command: scene.guardCommand(), paths: scene.paths, runId, version: '0.0.0-test' }),
+      () => new GuardClient({ command: scene.guardCommand(), paths: scene.paths, runId, version: '0.0.0-test' }),
     );
     for (const keeper of keepers) keeper.open({ changed: () => undefined, note: () => undefined });
     for (const keeper of keepers) expect(await keeper.startNow()).toBeNull();
     expect(scene.guards()).toHaveLength(2);
-    await Promise.all(keepers.map((keeper) => keeper.farewell('end-servers')));
+    await Promise.all(keepers.map((keeper) => keeper.shutdown('end-servers')));
     await scene.until('the server is gone', () => !isAlive(server));
     await everybodyIsGone();
     expect(scene.audit().filter(({ event }) => event === 'stopped')).toHaveLength(1);

@@ -7,8 +7,8 @@ import { resolvePaths } from '../config/paths.ts';
 import { claimWriter } from '../control/claim-writer.ts';
 import { serveControl } from '../control/server.ts';
 import { openLocalCore } from '../supervisor/local-core.ts';
-import { createKeeper } from './keep.ts';
-import type { Budgets } from './keeper.ts';
+import { createGuardClient } from './create-guard-client.ts';
+import type { Budgets } from './guard-client.ts';
 
 const VERSION = '0.0.0-test';
 const QUIT_MS = 10_000;
@@ -27,7 +27,13 @@ if (!claim.first) {
   process.exit(claim.exitCode);
 }
 const budgets = JSON.parse(process.env['ROLLCALL_TEST_BUDGETS'] ?? '{}') as Partial<Budgets>;
-const keeper = await createKeeper({ paths, out: import.meta.dirname, version: VERSION, env: process.env, budgets });
+const keeper = await createGuardClient({
+  paths,
+  out: import.meta.dirname,
+  version: VERSION,
+  env: process.env,
+  budgets,
+});
 keeper.begin();
 if (process.env['ROLLCALL_TEST_STALL'] !== undefined) {
   // As an app that waits for its desktop, which may never come.

@@ -7,7 +7,7 @@ import type { Command } from '../roll/commands.ts';
 import type { LocalCore, Supervised } from '../supervisor/core.ts';
 import { say } from './log.ts';
 import { decide, type PolicyInput } from './policy.ts';
-import { rowOfProcess, Unshown } from './unshown.ts';
+import { rowOfProcess, UnverifiedServers } from './unverified-servers.ts';
 
 /** How often it thinks again, besides on every new roll; milliseconds. */
 const TICK_MS = 1000;
@@ -38,7 +38,7 @@ export class Headless {
   readonly #tried = new Map<string, number>();
   readonly #unknownSince = new Map<string, number>();
   readonly #ending = new Set<string>();
-  readonly #unshown = new Unshown((words) => say('waits', words));
+  readonly #unshown = new UnverifiedServers((words) => say('waits', words));
   #control: ControlServer | null = null;
   #yielding: Promise<void> | null = null;
   #quietSince = performance.now();

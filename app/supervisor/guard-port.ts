@@ -24,14 +24,14 @@ export interface GuardPort {
   /** Begins to keep a guard. */
   open(listener: GuardListener): void;
   /** The full state. Handed over if it is news. */
-  feed(servers: readonly Supervised[]): void;
+  update(servers: readonly Supervised[]): void;
   /** Every ssh process that runs for this one. Handed over if it is news. */
-  feedSsh(processes: readonly ProcessRef[]): void;
+  updateSsh(processes: readonly ProcessRef[]): void;
   /** Tries now, without waiting for the next attempt. Resolves with null when it watches, else with why it does not. */
   startNow(): Promise<string | null>;
   /**
    * Says goodbye and what is left to do; resolves when the guard knows, or when the time for that is up: then with why
    * nobody sees to what is left, as a sentence. Null when the guard knows or nothing is left.
    */
-  farewell(afterwards: Afterwards): Promise<string | null>;
+  shutdown(afterwards: Afterwards): Promise<string | null>;
 }

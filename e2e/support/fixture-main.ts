@@ -9,10 +9,10 @@ runApp({
   startGuard: async () => ({
     trouble: null,
     open: () => undefined,
-    feed: () => undefined,
-    feedSsh: () => undefined,
+    update: () => undefined,
+    updateSsh: () => undefined,
     startNow: async () => null,
-    farewell: async () => null,
+    shutdown: async () => null,
   }),
   openCore: async ({ lock }) => {
     const core = openFixtureCore(process.env);

@@ -15,7 +15,7 @@ import type { ActParts } from './act-parts.ts';
 export async function settleMissing(nonces: readonly string[], sight: Sight, parts: ActParts): Promise<string[]> {
   const gone: string[] = [];
   for (const nonce of nonces) {
-    const known = parts.lives.known(nonce);
+    const known = parts.lives.tracked(nonce);
     if (known === null) continue;
     const { verdict } = await parts.host.verify(known.ref);
     if (verdict === 'gone' || verdict === 'zombie' || verdict === 'reused') gone.push(nonce);

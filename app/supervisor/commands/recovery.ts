@@ -55,7 +55,7 @@ export class Recovery {
   /** A server of ours is gone. Resolves when what follows from that is done; a restart comes later by itself. */
   async exited(nonce: string, status: ExitStatus | null): Promise<void> {
     const { lives } = this.#parts;
-    const known = lives.known(nonce);
+    const known = lives.tracked(nonce);
     if (known === null || this.#swept.has(nonce)) return;
     // What it left behind is swept after from this moment; the change of its state is published at once.
     this.#swept.set(nonce, known.ref.identity.pid);
@@ -73,7 +73,7 @@ export class Recovery {
 
   async #account(nonce: string, known: TrackedServer, status: ExitStatus | null): Promise<void> {
     const { lives, audit } = this.#parts;
-    const why = lives.life(nonce)?.why ?? exitWords(status);
+    const why = lives.lifecycle(nonce)?.why ?? exitWords(status);
     const { pid } = known.ref.identity;
     const asked = lives.state(nonce) === 'stopped';
     const how = asked ? 'has ended at last, as it was asked to' : 'ended unexpectedly';
@@ -101,11 +101,11 @@ export class Recovery {
   async #startAgain(nonce: string, by: 'policy' | 'person', actor: string): Promise<CommandResult> {
     const { lives } = this.#parts;
     this.#cancel(nonce);
-    const known = lives.known(nonce);
+    const known = lives.tracked(nonce);
     if (known === null || lives.note(nonce, { type: 'due', by }) !== 'restart') {
       throw new ActFailed('not-ended', `No server that ended has the number ${nonce}.`, 'Look at the list once more.');
     }
-    const result = await this.#restart(known, lives.life(nonce)?.attempt ?? 0, actor);
+    const result = await this.#restart(known, lives.lifecycle(nonce)?.attempt ?? 0, actor);
     // One that was ready and went away since has a life, and an entry, of its own.
     if (result.ok || result.failure.code === 'vanished') await this.#settle(nonce);
     else {
@@ -137,7 +137,7 @@ export class Recovery {
     if (state !== 'lost' && state !== 'failed') {
       throw new ActFailed('not-ended', `No server that ended has the number ${nonce}.`, 'Look at the list once more.');
     }
-    const label = lives.known(nonce)?.label ?? 'The server';
+    const label = lives.tracked(nonce)?.label ?? 'The server';
     this.#cancel(nonce);
     await this.#settle(nonce);
     return done(`${label} was taken off the list.`);
@@ -168,7 +168,7 @@ export class Recovery {
   }
 
   #schedule(nonce: string): void {
-    const retryAt = this.#parts.lives.life(nonce)?.retryAt ?? null;
+    const retryAt = this.#parts.lives.lifecycle(nonce)?.retryAt ?? null;
     if (retryAt === null || this.#closed) return;
     const timer = setTimeout(
       () => {

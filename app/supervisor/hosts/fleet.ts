@@ -324,7 +324,7 @@ export class Fleet implements LocalCore {
     // What is not through by then goes on, and is seen to by the guard or by the next one of us.
     await keeping?.settled(hooksMs);
     const hooksDue = this.hooksDue > 0;
-    const unwatched = (await guard?.farewell(afterwardsOf(here, stopServers, this.supervised(), hooksDue))) ?? null;
+    const unwatched = (await guard?.shutdown(afterwardsOf(here, stopServers, this.supervised(), hooksDue))) ?? null;
     this.#closed = true;
     this.#listeners.clear();
     await settings.close();

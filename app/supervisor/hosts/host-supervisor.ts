@@ -304,7 +304,7 @@ export class HostSupervisor {
     if (this.#parts.mode === 'app' && !this.#closing) this.#idle.observe(sight.servers);
     this.#publish();
     if (!this.#follows) return;
-    this.#parts.guard?.feed(this.supervised());
+    this.#parts.guard?.update(this.supervised());
     if (!this.#closing) this.#asides.run('records', this.#acts.keepRecords(missing, sight));
     this.#news.leaked(sight.servers);
     this.#watch();

@@ -72,7 +72,7 @@ export function openHosts(parts: OpenHosts): RemoteHosts {
       },
       questioner: askpass,
       onChange: (link) => {
-        guard?.feedSsh(transport.processes);
+        guard?.updateSsh(transport.processes);
         onLink(link);
       },
     });
@@ -85,7 +85,7 @@ export function openHosts(parts: OpenHosts): RemoteHosts {
       close: async () => {
         await transport.close();
         await askpass?.close();
-        guard?.feedSsh([]);
+        guard?.updateSsh([]);
       },
     };
   };

@@ -125,15 +125,15 @@ export class ServerRegistry {
     this.note(record.nonce, { type: 'answered' });
   }
 
-  life(nonce: string): ServerLifecycle | null {
+  lifecycle(nonce: string): ServerLifecycle | null {
     return this.#entries.get(nonce)?.life ?? null;
   }
 
   state(nonce: string): LifeState | null {
-    return this.life(nonce)?.state ?? null;
+    return this.lifecycle(nonce)?.state ?? null;
   }
 
-  known(nonce: string): TrackedServer | null {
+  tracked(nonce: string): TrackedServer | null {
     return this.#entries.get(nonce)?.known ?? null;
   }
 

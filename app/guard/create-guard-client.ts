@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { Paths } from '../config/paths.ts';
 import { loadLibc } from '../util/libc.ts';
 import { guardCommand } from './command.ts';
-import { type Budgets, GuardKeeper } from './keeper.ts';
+import { type Budgets, GuardClient } from './guard-client.ts';
 import { sayLatestRun } from './run-file.ts';
 
-export interface KeepRequest {
+export interface GuardClientRequest {
   readonly paths: Paths;
   /** Folder of the bundles. */
   readonly out: string;
@@ -16,7 +16,7 @@ export interface KeepRequest {
 }
 
 /** Called by the holder of the writer's lock. It starts its guard at `begin`, or when a core opens it. */
-export async function createKeeper(request: KeepRequest): Promise<GuardKeeper> {
+export async function createGuardClient(request: GuardClientRequest): Promise<GuardClient> {
   const { paths, out, version, env, budgets } = request;
   const runId = randomUUID();
   // Where it cannot be written, a guard of an earlier run that was held up is kept from acting by its key alone.
@@ -26,7 +26,7 @@ export async function createKeeper(request: KeepRequest): Promise<GuardKeeper> {
   );
   if (trouble !== null) console.error(`rollcall: ${trouble}`);
   const libc = await loadLibc();
-  return new GuardKeeper({
+  return new GuardClient({
     command: guardCommand(out, env),
     paths,
     runId,

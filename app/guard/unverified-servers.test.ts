@@ -3,7 +3,7 @@ import { idOf } from '../identity/ids.ts';
 import { someRecord, someRef } from '../records/fixtures.testing.ts';
 import type { Roll } from '../roll/schema.ts';
 import type { Supervised } from '../supervisor/core.ts';
-import { UNSHOWN_MS, Unshown } from './unshown.ts';
+import { UNVERIFIED_MS, UnverifiedServers } from './unverified-servers.ts';
 
 const REF = someRef(4711);
 const SERVER: Supervised = {
@@ -19,9 +19,9 @@ const rollOf = (...rows: { id: string; busy: 'idle' | 'busy' }[]): Roll => ({ se
 
 test('one that nothing shows is waited for, said once, and left out when its time is up', () => {
   const lines: string[] = [];
-  const unshown = new Unshown((text) => lines.push(text));
-  for (const now of [0, 1000, UNSHOWN_MS - 1]) expect(unshown.observe([SERVER], rollOf(), now)).toEqual([SERVER]);
-  for (const now of [UNSHOWN_MS, UNSHOWN_MS + 1000]) expect(unshown.observe([SERVER], rollOf(), now)).toEqual([]);
+  const unshown = new UnverifiedServers((text) => lines.push(text));
+  for (const now of [0, 1000, UNVERIFIED_MS - 1]) expect(unshown.observe([SERVER], rollOf(), now)).toEqual([SERVER]);
+  for (const now of [UNVERIFIED_MS, UNVERIFIED_MS + 1000]) expect(unshown.observe([SERVER], rollOf(), now)).toEqual([]);
   expect(lines).toEqual([
     'opencode, PID 4711 (/records/x.json): no look shows it, so it cannot be proved and is not ended; it is waited for',
     'opencode, PID 4711 (/records/x.json): nothing has shown it for 30 minutes; it is not waited for any more',
@@ -29,14 +29,14 @@ test('one that nothing shows is waited for, said once, and left out when its tim
 });
 
 test('one that its process’s row shows is as busy as that, and its time begins anew', () => {
-  const unshown = new Unshown(() => undefined);
+  const unshown = new UnverifiedServers(() => undefined);
   unshown.observe([SERVER], rollOf(), 0);
   const rows = rollOf({ id: idOf(someRef(12).identity), busy: 'busy' }, { id: idOf(REF.identity), busy: 'idle' });
-  expect(unshown.observe([SERVER], rows, UNSHOWN_MS)).toEqual([{ ...SERVER, busy: 'idle' }]);
-  expect(unshown.observe([SERVER], rollOf(), UNSHOWN_MS + 1)).toEqual([SERVER]);
+  expect(unshown.observe([SERVER], rows, UNVERIFIED_MS)).toEqual([{ ...SERVER, busy: 'idle' }]);
+  expect(unshown.observe([SERVER], rollOf(), UNVERIFIED_MS + 1)).toEqual([SERVER]);
 });
 
 test('one with a row of its own is left as it is', () => {
   const own = { ...SERVER, id: 'aaaa', busy: 'busy' as const };
-  expect(new Unshown(() => undefined).observe([own], rollOf(), 0)).toEqual([own]);
+  expect(new UnverifiedServers(() => undefined).observe([own], rollOf(), 0)).toEqual([own]);
 });

@@ -6,7 +6,7 @@ import type { Roll, Server } from '../roll/schema.ts';
 import type { Supervised } from '../supervisor/core.ts';
 
 /** A server that nothing shows is waited for this long: a full disk may be emptied, a record put back. Milliseconds. */
-export const UNSHOWN_MS = 30 * 60_000;
+export const UNVERIFIED_MS = 30 * 60_000;
 
 /** The row of the very process that the record names; null when the last look shows none. */
 export function rowOfProcess({ record }: Supervised, roll: Roll): Server | null {
@@ -17,7 +17,7 @@ export function rowOfProcess({ record }: Supervised, roll: Roll): Server | null 
 }
 
 /** Since when each server, by nonce, has neither a row of its own nor one of its process; monotonic milliseconds. */
-export class Unshown {
+export class UnverifiedServers {
   readonly #since = new Map<string, number>();
   readonly #say: (text: string) => void;
   readonly #said = new Set<string>();
@@ -43,11 +43,14 @@ export class Unshown {
       here.add(nonce);
       const since = this.#since.get(nonce) ?? now;
       this.#since.set(nonce, since);
-      if (now - since < UNSHOWN_MS) {
+      if (now - since < UNVERIFIED_MS) {
         this.#sayOnce(server, 'no look shows it, so it cannot be proved and is not ended; it is waited for');
         return [server];
       }
-      this.#sayOnce(server, `nothing has shown it for ${UNSHOWN_MS / 60_000} minutes; it is not waited for any more`);
+      this.#sayOnce(
+        server,
+        `nothing has shown it for ${UNVERIFIED_MS / 60_000} minutes; it is not waited for any more`,
+      );
       return [];
     });
     for (const nonce of this.#since.keys()) if (!here.has(nonce)) this.#since.delete(nonce);

@@ -7,7 +7,7 @@ import { type Paths, resolvePaths } from '../config/paths.ts';
 import { someRecord } from '../records/fixtures.testing.ts';
 import type { Supervised } from '../supervisor/core.ts';
 import { isAlive, waitUntil } from '../supervisor/testing/processes.ts';
-import { type Budgets, GuardKeeper } from './keeper.ts';
+import { type Budgets, GuardClient } from './guard-client.ts';
 
 /** A guard that works has all the time it needs, however slow the machine is. */
 const BUDGETS: Partial<Budgets> = {
@@ -42,7 +42,7 @@ const guardScript = (act: string): string => `
 
 let root: string;
 let paths: Paths;
-let keeper: GuardKeeper;
+let keeper: GuardClient;
 let changes: (string | null)[];
 let notes: string[];
 /** The pauses before each attempt but the first; milliseconds. */
@@ -55,7 +55,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   const { pid } = keeper;
-  await keeper.farewell('nothing');
+  await keeper.shutdown('nothing');
   if (pid !== null) await waitUntil('the guard is gone', () => !isAlive(pid));
   rmSync(root, { recursive: true, force: true });
 });
@@ -77,7 +77,7 @@ function keep(program: string, args: readonly string[], budgets = BUDGETS): void
   changes = [];
   notes = [];
   pauses = [];
-  keeper = new GuardKeeper({
+  keeper = new GuardClient({
     command: { program, args, env: { PATH: process.env['PATH'] ?? '' } },
     paths,
     runId: '5a1b8b1e-8f0e-4b38-9d5c-1b7a3f0f9f10',
@@ -102,10 +102,10 @@ async function turnsUntil(holds: () => boolean): Promise<void> {
 describe('a guard that works', () => {
   test('is handed the full state at once and on every change, and only then', async () => {
     keepScript('');
-    keeper.feed(SERVERS);
+    keeper.update(SERVERS);
     await waitUntil('it watches', () => keeper.watching);
-    keeper.feed(structuredClone(SERVERS));
-    keeper.feed([]);
+    keeper.update(structuredClone(SERVERS));
+    keeper.update([]);
     await waitUntil(
       'the change has arrived',
       () => told().filter(({ message }) => message.type === 'state').length === 2,
@@ -128,7 +128,7 @@ describe('a guard that works', () => {
     keepScript('');
     await waitUntil('it watches', () => keeper.watching);
     const { pid } = keeper;
-    expect(await keeper.farewell('watch-owners')).toBeNull();
+    expect(await keeper.shutdown('watch-owners')).toBeNull();
     expect(told().at(-1)).toMatchObject({ pid, message: { type: 'farewell', afterwards: 'watch-owners' } });
     expect(keeper.pid).toBeNull();
   });
@@ -160,19 +160,19 @@ describe('a guard that does not work', () => {
   test('because it cannot be started says so to whoever asks first, and at the farewell', async () => {
     keep(join(root, 'guard'), []);
     expect(await keeper.startNow()).toContain('ENOENT');
-    expect(await keeper.farewell('watch-owners')).toContain('ENOENT');
+    expect(await keeper.shutdown('watch-owners')).toContain('ENOENT');
   });
 
   test('because it does not hear the farewell is told to whoever said it, when something is left', async () => {
     keepScript("if (m.type === 'farewell') return;", { ...BUDGETS, pingMs: 60_000, farewellMs: 300 });
     await waitUntil('it watches', () => keeper.watching);
-    expect(await keeper.farewell('watch-owners')).toContain('0.3 s');
+    expect(await keeper.shutdown('watch-owners')).toContain('0.3 s');
   });
 
   test('because it dies of the farewell is told with how it died', async () => {
     keepScript("if (m.type === 'farewell') process.exit(3);");
     await waitUntil('it watches', () => keeper.watching);
-    expect(await keeper.farewell('end-servers')).toMatch(/code 3|pipe/u);
+    expect(await keeper.shutdown('end-servers')).toMatch(/code 3|pipe/u);
   });
 
   test('because it ends at once is told from the second time on, and does not make a storm', async () => {
@@ -205,7 +205,7 @@ describe('a guard that does not work', () => {
 
   test('killed once is replaced without a word in the window, with a line in the timeline', async () => {
     keepScript('');
-    keeper.feed(SERVERS);
+    keeper.update(SERVERS);
     await waitUntil('it watches', () => keeper.watching);
     const first = keeper.pid ?? 0;
     process.kill(first, 'SIGKILL');
@@ -229,10 +229,10 @@ describe('a guard that does not work', () => {
       firstBackoffMs: 600_000,
       longestBackoffMs: 600_000,
     });
-    keeper.feed(SERVERS);
+    keeper.update(SERVERS);
     await waitUntil('it is waited with', () => keeper.trouble !== null && keeper.pid === null);
     writeFileSync(flag, '');
-    await keeper.farewell('watch-owners');
+    await keeper.shutdown('watch-owners');
     expect(told().slice(-2)).toMatchObject([
       { message: { type: 'state', servers: [{ path: '/records/x.json' }] } },
       { message: { type: 'farewell', afterwards: 'watch-owners' } },
@@ -249,7 +249,7 @@ describe('a guard that does not work', () => {
       const first = keeper.pid;
       // Three times as long as an answer may take.
       for (let round = 1; round <= 9; round += 1) {
-        keeper.feed(round % 2 === 0 ? [] : SERVERS);
+        keeper.update(round % 2 === 0 ? [] : SERVERS);
         vi.advanceTimersByTime(100);
         await turnsUntil(() => keeper.watching || keeper.pid !== first);
         expect(keeper.pid).toBe(first);

@@ -53,7 +53,7 @@ const SECOND_LOOK_MS = 500;
 /** Notes kept for whoever listens later; more say nothing new. */
 const MOST_UNHEARD = 20;
 
-export interface KeeperParts {
+export interface GuardClientOptions {
   readonly command: GuardCommand;
   readonly paths: Paths;
   readonly runId: string;
@@ -82,8 +82,8 @@ interface Running {
   over: boolean;
 }
 
-export class GuardKeeper implements GuardPort {
-  readonly #parts: KeeperParts;
+export class GuardClient implements GuardPort {
+  readonly #parts: GuardClientOptions;
   readonly #budgets: Budgets;
   #listener: GuardListener | null = null;
   /** What there was to note before anybody listened. */
@@ -108,7 +108,7 @@ export class GuardKeeper implements GuardPort {
   /** Resolved at the next change for better or worse. */
   #waiters: (() => void)[] = [];
 
-  constructor(parts: KeeperParts) {
+  constructor(parts: GuardClientOptions) {
     this.#parts = parts;
     this.#budgets = { ...BUDGETS, ...parts.budgets };
   }
@@ -151,14 +151,14 @@ export class GuardKeeper implements GuardPort {
     else if (this.#unheard.length < MOST_UNHEARD) this.#unheard.push(text);
   }
 
-  feed(servers: readonly Supervised[]): void {
+  update(servers: readonly Supervised[]): void {
     const handed = servers.map(({ record, path, busy, label }) => ({ record, path, busy, label }));
     if (this.#leaving || isDeepStrictEqual(handed, this.#servers)) return;
     this.#servers = handed;
     if (this.#running?.greeted === true) this.#handOver(this.#running);
   }
 
-  feedSsh(processes: readonly ProcessRef[]): void {
+  updateSsh(processes: readonly ProcessRef[]): void {
     if (isDeepStrictEqual(processes, this.#ssh)) return;
     this.#ssh = [...processes];
     // Also while leaving: what has ended by then is not to be looked for.
@@ -176,7 +176,7 @@ export class GuardKeeper implements GuardPort {
     return this.watching ? null : (this.#trouble ?? this.#lastFailure);
   }
 
-  async farewell(afterwards: Afterwards): Promise<string | null> {
+  async shutdown(afterwards: Afterwards): Promise<string | null> {
     if (this.#leaving) return null;
     const until = performance.now() + this.#budgets.farewellMs;
     // One that was lost a moment ago has a successor to come or under way, and there is work for it.

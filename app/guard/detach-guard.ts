@@ -1,7 +1,7 @@
 import type { Supervised } from '../supervisor/core.ts';
-import type { GuardKeeper } from './keeper.ts';
+import type { GuardClient } from './guard-client.ts';
 
-export interface LeftGuard {
+export interface DetachedGuard {
   /** Why nobody watches, as a sentence; null when the guard does. */
   readonly why: string | null;
   /** Whether it is still there. */
@@ -12,9 +12,9 @@ export interface LeftGuard {
  * Starts a guard that stays when this process goes, to stop servers when the processes they are bound to go away. It
  * waits for the writer's lock, and then finds on disk what was started meanwhile.
  */
-export async function leaveGuard(keeper: GuardKeeper, servers: readonly Supervised[]): Promise<LeftGuard> {
-  keeper.feed(servers);
+export async function detachGuard(keeper: GuardClient, servers: readonly Supervised[]): Promise<DetachedGuard> {
+  keeper.update(servers);
   keeper.open({ changed: () => undefined, note: () => undefined });
-  const why = (await keeper.startNow()) ?? (await keeper.farewell('watch-owners'));
+  const why = (await keeper.startNow()) ?? (await keeper.shutdown('watch-owners'));
   return { why, stays: () => keeper.stays };
 }
