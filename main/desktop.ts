@@ -12,13 +12,13 @@ import type { LocalCore } from '../app/supervisor/core.ts';
 import { hostNamed } from '../app/text/host-words.ts';
 import { serveScheme, WINDOW_URL } from './app-scheme.ts';
 import { AskedHosts } from './asked-hosts.ts';
-import type { Goodbyes } from './goodbyes.ts';
 import { comesFrom, registerRequests } from './ipc.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { reapNotice } from './notices.ts';
 import { Notifications } from './notifications.ts';
 import { copyServerUrl, openServerUrl } from './open.ts';
 import { watchNetwork, watchResume } from './power.ts';
+import type { QuitSignals } from './quit-signals.ts';
 import { quitAsks, quitQuestion } from './quit-words.ts';
 import { reasonOf } from './reason.ts';
 import { requestHandlers } from './requests.ts';
@@ -35,7 +35,7 @@ export interface DesktopParts {
   /** Folder of the bundles: preload, renderer, icons. */
   readonly out: string;
   /** Whatever asked the app to go since its first line. */
-  readonly goodbyes: Goodbyes;
+  readonly goodbyes: QuitSignals;
   /** Open the window at once, whatever the tray. */
   readonly showWindow: boolean;
   /** How long news are gathered into one notification, in milliseconds. */
@@ -232,7 +232,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     exit: (code) => app.exit(code),
     say: (text) => process.stdout.write(`${text}\n`),
   });
-  parts.goodbyes.handTo((cause) => void life.quit(cause));
+  parts.goodbyes.attach((cause) => void life.quit(cause));
 
   const setTray = (present: boolean): void => {
     if (life.leaving) return;

@@ -10,7 +10,7 @@ import type { GuardPort } from '../app/supervisor/guard-port.ts';
 import { declareScheme } from './app-scheme.ts';
 import { judgeChromiumLock } from './chromium-lock.ts';
 import { openDesktop } from './desktop.ts';
-import { Goodbyes } from './goodbyes.ts';
+import { QuitSignals } from './quit-signals.ts';
 
 export interface AppParts {
   /** Starts the guard of this process, which holds the writer's lock. */
@@ -36,7 +36,7 @@ const THEMES = ['light', 'dark', 'system'] as const;
  * @throws whatever keeps it from starting, one sentence for the person in `message`
  */
 export async function runApp(parts: AppParts): Promise<void> {
-  const goodbyes = new Goodbyes();
+  const goodbyes = new QuitSignals();
   const paths = resolvePaths({
     env: process.env,
     platform: process.platform,
@@ -59,7 +59,7 @@ export async function runApp(parts: AppParts): Promise<void> {
     app.exit(claim.exitCode);
     return;
   }
-  goodbyes.hold();
+  goodbyes.defer();
   // The folder it was started in may go away, and without one no worker can be started.
   process.chdir('/');
   if (claim.lock.warning !== null) console.error(`rollcall: ${claim.lock.warning}`);

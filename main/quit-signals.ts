@@ -8,7 +8,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
  * Listens at once: Electron's own answer to a signal is dropped while it starts, and the app would come up all the same.
  * Before the writer's lock is held the app simply ends; after that a goodbye waits until somebody can quit in order.
  */
-export class Goodbyes {
+export class QuitSignals {
   #quit: ((cause: QuitCause) => void) | null = null;
   #early: QuitCause | null = null;
   #holding = false;
@@ -30,12 +30,12 @@ export class Goodbyes {
   }
 
   /** From now on there is something to let go of in order: a goodbye waits for whoever can do that. */
-  hold(): void {
+  defer(): void {
     this.#holding = true;
   }
 
   /** From now on every goodbye is `quit`'s, beginning with one that came before. Only once Electron is ready. */
-  handTo(quit: (cause: QuitCause) => void): void {
+  attach(quit: (cause: QuitCause) => void): void {
     this.#quit = quit;
     // Electron puts handlers of its own in place of Node's while it becomes ready, and those let a second signal kill.
     for (const signal of SIGNALS) process.off(signal, this.#onSignal);
