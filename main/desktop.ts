@@ -22,7 +22,7 @@ import type { QuitSignals } from './quit-signals.ts';
 import { quitAsks, quitQuestion } from './quit-words.ts';
 import { reasonOf } from './reason.ts';
 import { requestHandlers } from './requests.ts';
-import { TrayFace } from './tray.ts';
+import { TrayController } from './tray.ts';
 import { type TrayHostWatch, watchTrayHost } from './tray-host.ts';
 import { trayModel } from './tray-menu.ts';
 import type { TrayAct } from './tray-model.ts';
@@ -79,7 +79,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   };
   const asked = new AskedHosts();
   const notifications = new Notifications(() => core.roll, show, parts.gatherMs);
-  const tray = new TrayFace(join(parts.out, 'icons'), (act) => onTray(act));
+  const tray = new TrayController(join(parts.out, 'icons'), (act) => onTray(act));
 
   /** A click in the tray has no window to complain in. */
   const complain = (title: string, body: string, server: string | null = null): void => {

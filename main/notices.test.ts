@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Alert, Ended, HostEntry, Roll } from '../app/roll/schema.ts';
 import { ended, endedAlert, host, idOf, question, roll, server, ssh } from '../e2e/support/fixture-roll.ts';
-import { bodyText, NoticeDesk, reapNotice } from './notices.ts';
+import { bodyText, NotificationCenter, reapNotice } from './notices.ts';
 
 const leak = (pid: number, memoryBytes: number, hostName = 'local') =>
   server(pid, 'leaked', {
@@ -19,13 +19,13 @@ const fault = (id: string, title: string): Alert => ({
   servers: [],
 });
 
-function told(desk: NoticeDesk, one: Roll) {
+function told(desk: NotificationCenter, one: Roll) {
   return desk.take(one) ? desk.flush(one) : null;
 }
 
 test('one leak says which, why and how much, and leads to its row', () => {
   const one = roll({ servers: [leak(1, 2.34e9, 'build-01')], hosts: [host('local'), host('build-01')] });
-  expect(told(new NoticeDesk(), one)).toEqual({
+  expect(told(new NotificationCenter(), one)).toEqual({
     title: 'opencode :4096 on build-01 leaked',
     body: 'Its shell ended; nobody is connected. It holds 2.34 GB.',
     show: { view: 'servers', server: idOf(1), dialog: 'none', kind: null },
@@ -34,14 +34,14 @@ test('one leak says which, why and how much, and leads to its row', () => {
 
 test('several become one', () => {
   const one = roll({ servers: [leak(1, 2e9), leak(2, 1e9), leak(3, 1.31e9, 'build-01')] });
-  expect(told(new NoticeDesk(), one)).toMatchObject({
+  expect(told(new NotificationCenter(), one)).toMatchObject({
     title: '3 servers leaked',
     body: 'They hold 4.31 GB on local and build-01.',
   });
 });
 
 test('the same leak is never told again, a new one is told alone', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   const first = roll({ servers: [leak(1, 1e9)] });
   expect(told(desk, first)).not.toBeNull();
   expect(told(desk, first)).toBeNull();
@@ -51,7 +51,7 @@ test('the same leak is never told again, a new one is told alone', () => {
 });
 
 test('what has passed before it was told is not told, but is when it comes back', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   const one = roll({ servers: [leak(1, 1e9)] });
   expect(desk.take(one)).toBe(true);
   expect(desk.flush(roll())).toBeNull();
@@ -59,7 +59,7 @@ test('what has passed before it was told is not told, but is when it comes back'
 });
 
 test('a fault is told once, by its id', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   const one = roll({ alerts: [fault('guard', 'The guard does not run')] });
   expect(told(desk, one)).toMatchObject({ title: 'The guard does not run', body: 'Do this.' });
   expect(told(desk, one)).toBeNull();
@@ -70,7 +70,7 @@ test('a fault is told once, by its id', () => {
 const rollOf = (...list: readonly Ended[]): Roll => roll({ ended: [...list], alerts: list.map(endedAlert) });
 
 test('a server that ended is told at once with what follows, and leads to its alert and its log', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   expect(desk.take(rollOf(ended(1)))).toBe(true);
   expect(desk.urgent).toBe(true);
   const { nonce } = ended(1);
@@ -88,7 +88,7 @@ test('a server that ended is told at once with what follows, and leads to its al
 });
 
 test('one that runs again before it was told is told all the same; one that was forgotten is not', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   desk.take(rollOf(ended(1)));
   const again = roll({ servers: [server(5, 'supervised', { directory: '/srv/shop' })] });
   expect(desk.flush(again)?.body).toBe('It was ended by SIGKILL. It runs again.');
@@ -97,7 +97,7 @@ test('one that runs again before it was told is told all the same; one that was 
 });
 
 test('one that crashes again and again is told at its first crash and when it is given up', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   expect(told(desk, rollOf(ended(1, { attempt: 1 })))).not.toBeNull();
   for (const attempt of [2, 3, 4, 5]) expect(told(desk, rollOf(ended(attempt, { attempt })))).toBeNull();
   const given = rollOf(ended(6, { state: 'failed', attempt: 5, retryAt: null }));
@@ -110,7 +110,7 @@ test('one that crashes again and again is told at its first crash and when it is
 });
 
 test('one that is given up before its end was told is told once', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   desk.take(rollOf(ended(1)));
   const given = rollOf(ended(1, { state: 'failed', retryAt: null }));
   desk.take(given);
@@ -119,7 +119,7 @@ test('one that is given up before its end was told is told once', () => {
 });
 
 test('that a person’s own wish to start it again failed is their answer, and no news', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   const meant = ended(1, { attempt: 0, retryAt: null, logPath: null, why: 'it was ended by SIGTERM' });
   const notice = told(desk, rollOf(meant));
   expect(notice?.body).toBe('It was ended by SIGTERM. It is not started again by itself.');
@@ -129,7 +129,7 @@ test('that a person’s own wish to start it again failed is their answer, and n
 
 test('several that end together, and a leak with them, become one', () => {
   const all = [ended(1), ended(2)];
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   const one = { ...rollOf(...all), servers: [leak(1, 1e9)] };
   expect(told(desk, one)).toMatchObject({
     title: '2 servers ended unexpectedly; opencode :4096 on local leaked',
@@ -181,7 +181,7 @@ const lost = (attempt: number, over: Partial<HostEntry> = {}): Roll =>
 const back = roll({ hosts: [host('local'), host('build-01')] });
 
 test('D4 a host that was lost is told once after some attempts, and again only after it was back', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   for (const attempt of [1, 2, 3]) expect(told(desk, lost(attempt))).toBeNull();
   expect(told(desk, lost(4))).toMatchObject({
     title: 'build-01 does not answer',
@@ -193,7 +193,7 @@ test('D4 a host that was lost is told once after some attempts, and again only a
 });
 
 test('D4 one that was back before it was told is not; one that never was connected is no loss', () => {
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   desk.take(lost(4));
   expect(desk.flush(back)).toBeNull();
   expect(told(desk, lost(9, { lookedAt: null }))).toBeNull();
@@ -202,7 +202,7 @@ test('D4 one that was back before it was told is not; one that never was connect
 test('D5 a lost host whose key has changed is told as that, and leads to the refusal', () => {
   const failure = { step: 'host-key', code: 'changed-host-key', message: 'It HAS CHANGED.', remedy: '', output: null };
   const one = lost(0, { state: 'failed', ssh: ssh('build-01', { failure }) });
-  expect(told(new NoticeDesk(), one)).toMatchObject({
+  expect(told(new NotificationCenter(), one)).toMatchObject({
     title: 'The key of build-01 has changed',
     body: 'It HAS CHANGED.',
     show: { host: 'build-01', dialog: 'host-steps' },
@@ -211,16 +211,16 @@ test('D5 a lost host whose key has changed is told as that, and leads to the ref
 
 test('D5 a question is told soon and once while no window shows it, and not at all where one does', () => {
   const one = roll({ questions: [question('password')] });
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   expect(desk.take(one, false)).toBe(true);
   expect(desk.urgent).toBe(true);
   expect(desk.flush(one)).toMatchObject({ title: 'web-eu waits for a password', show: { host: 'web-eu' } });
   expect(told(desk, one)).toBeNull();
-  const seen = new NoticeDesk();
+  const seen = new NotificationCenter();
   expect(seen.take(one, true)).toBe(false);
   // The window was closed without an answer: the person has seen it.
   expect(seen.take(one, false)).toBe(false);
-  const gone = new NoticeDesk();
+  const gone = new NotificationCenter();
   gone.take(one, false);
   expect(gone.flush(roll())).toBeNull();
 });
@@ -235,7 +235,7 @@ test('an idle stop is announced once, leads to its server, and is told anew when
     act: 'keep-awake',
     servers: [idle.id],
   });
-  const desk = new NoticeDesk();
+  const desk = new NotificationCenter();
   const one = roll({ servers: [idle], alerts: [announced(1)] });
   expect(told(desk, one)).toEqual({
     title: 'opencode :4096 on local stops at 14:52',

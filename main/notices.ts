@@ -164,7 +164,7 @@ function isNews({ state, attempt, retryAt }: Ended): boolean {
 }
 
 /** Remembers what was told. Leaks are known by identity, faults by the alert's id, what ended by its nonce. */
-export class NoticeDesk {
+export class NotificationCenter {
   readonly #told = new Set<string>();
   readonly #waiting = new Set<string>();
   /** Questions that came while no window could show them. */

@@ -1,11 +1,11 @@
 import { Notification } from 'electron';
 import type { Show } from '../app/roll/channels.ts';
 import type { Roll } from '../app/roll/schema.ts';
-import { bodyText, GATHER_MS, type Notice, NoticeDesk, PROMPT_MS } from './notices.ts';
+import { bodyText, GATHER_MS, type Notice, NotificationCenter, PROMPT_MS } from './notices.ts';
 
 /** Shows notifications for what is new in each roll. */
 export class Notifications {
-  readonly #desk = new NoticeDesk();
+  readonly #desk = new NotificationCenter();
   readonly #onClick: (show: Show) => void;
   readonly #roll: () => Roll;
   readonly #gatherMs: number;

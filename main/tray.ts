@@ -23,7 +23,7 @@ function imageOf(folder: string, state: TrayState): NativeImage {
 }
 
 /** The icon, its tooltip and its menu. */
-export class TrayFace {
+export class TrayController {
   readonly #icons: string;
   readonly #onAct: (act: TrayAct) => void;
   readonly #rebuild: AtMost<TrayModel>;

@@ -7,7 +7,7 @@ import type { WriterLock } from '../../control/writer-lock.ts';
 import type { Command, CommandResult, Plan } from '../../roll/commands.ts';
 import type { Alert, ReapResult, Roll } from '../../roll/schema.ts';
 import { plural } from '../../text/words.ts';
-import { Asides } from '../asides.ts';
+import { BackgroundTasks } from '../background-tasks.ts';
 import { summary } from '../commands/reaper.ts';
 import type { Actor, Explanation, LocalCore, LogText, QuitReport, Supervised } from '../core.ts';
 import { done, failed, failureOf } from '../failure.ts';
@@ -45,7 +45,7 @@ export class Fleet implements LocalCore {
   readonly #parts: FleetParts;
   readonly #local: HostSupervisor;
   readonly #remote: RemoteHosts;
-  readonly #asides = new Asides(() => this.#publish());
+  readonly #backgroundTasks = new BackgroundTasks(() => this.#publish());
   readonly #listeners = new Set<(roll: Roll) => void>();
   #version = 0;
   #opened = false;
@@ -358,7 +358,7 @@ export class Fleet implements LocalCore {
           look: null,
           audit: audit.trouble,
           records: null,
-          aside: this.#asides.trouble,
+          aside: this.#backgroundTasks.trouble,
           guard: null,
           unproved: [],
         }),
@@ -372,13 +372,13 @@ export class Fleet implements LocalCore {
     if (this.#closed || !this.#opened) return;
     this.#roll = this.#snapshot();
     // It is in this roll; whoever fails again is told of in the next.
-    this.#asides.clear('showing');
+    this.#backgroundTasks.clear('showing');
     for (const listener of this.#listeners) {
       try {
         listener(this.#roll);
       } catch (error) {
         // A face that fails is no failed look. It is told with the next roll: telling it now would only fail again.
-        this.#asides.note('showing', error);
+        this.#backgroundTasks.note('showing', error);
       }
     }
   }

@@ -13,7 +13,8 @@ import type { ForeignSessions } from '../../sessions/foreign/watcher.ts';
 import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { atomicWrite } from '../../util/atomic-write.ts';
 import { OnceSoon } from '../../util/once-soon.ts';
-import { Asides } from '../asides.ts';
+import { AuditReporter } from '../audit-reporter.ts';
+import { BackgroundTasks } from '../background-tasks.ts';
 import { Acts } from '../commands/acts.ts';
 import { explain } from '../commands/explain.ts';
 import { Tasks } from '../commands/tasks.ts';
@@ -30,7 +31,6 @@ import { isUndecided, Observatory, type Sight } from '../monitor/observatory.ts'
 import { Outdated } from '../monitor/outdated.ts';
 import { Rounds } from '../monitor/rounds.ts';
 import { Watches } from '../monitor/watches.ts';
-import { News } from '../news.ts';
 import { reconcile } from '../reconcile/reconcile.ts';
 import { HostSessions } from '../sessions/host-sessions.ts';
 import type { SettingsSource } from '../settings.ts';
@@ -104,12 +104,12 @@ export class HostSupervisor {
   readonly #outdated: Outdated;
   readonly #idle: IdlePolicy;
   readonly #sessions: HostSessions;
-  readonly #asides = new Asides(() => this.#publish());
+  readonly #backgroundTasks = new BackgroundTasks(() => this.#publish());
   readonly #rounds = new Rounds(() => this.#see());
   readonly #readings = new OnceSoon(GATHER_MS, () => this.#judgeAgain());
   readonly #reports = new OnceSoon(GATHER_SESSIONS_MS, () => this.#hearAgain());
   readonly #acts: Acts;
-  readonly #news: News;
+  readonly #news: AuditReporter;
   readonly #onPart: () => void;
   readonly #unfollow: () => void;
   #sight: Sight | null = null;
@@ -129,7 +129,7 @@ export class HostSupervisor {
   constructor(parts: SupervisorParts, onPart: () => void) {
     this.#parts = parts;
     this.#onPart = onPart;
-    this.#news = new News(parts.audit, parts.self);
+    this.#news = new AuditReporter(parts.audit, parts.self);
     const { host, store, memory, settings } = parts;
     const { uid } = host;
     const spans = parts.spans ?? SPANS;
@@ -172,7 +172,7 @@ export class HostSupervisor {
       usualMinutes: () => settings.config.idle.stopAfterMinutes,
       sessionsOn: (row) => this.#sessions.on(row),
       announced: (row, minutes) => this.#news.idleSoon(row, minutes),
-      due: (row) => this.#asides.run('idle', this.#acts.stopIdle(row.id)),
+      due: (row) => this.#backgroundTasks.run('idle', this.#acts.stopIdle(row.id)),
     });
     this.#acts = new Acts({
       ...parts,
@@ -182,14 +182,14 @@ export class HostSupervisor {
       lives: this.#lives,
       sessions: this.#sessions,
       idle,
-      trouble: (error) => this.#asides.failed('recovery', error),
+      trouble: (error) => this.#backgroundTasks.failed('recovery', error),
       pending: this.#pending,
       observatory: this.#observatory,
       freshSight: () => this.#freshSight(),
       lastSight: () => this.#sight,
     });
     this.#part = this.#snapshot();
-    this.#unfollow = settings.onChange(() => this.#asides.run('settings', this.#onSettings()));
+    this.#unfollow = settings.onChange(() => this.#backgroundTasks.run('settings', this.#onSettings()));
   }
 
   /** It looks and watches by itself, until it is closed. */
@@ -228,7 +228,7 @@ export class HostSupervisor {
     await this.refresh();
     if (this.#follows) {
       // Looking for programs may ask the login shell, which takes as long as the person's profile does.
-      this.#asides.run('programs', this.#findStartable());
+      this.#backgroundTasks.run('programs', this.#findStartable());
       this.#news.adopted(this.#sight?.servers ?? []);
       this.#beginRounds();
     } else if (this.#parts.hears) {
@@ -305,11 +305,11 @@ export class HostSupervisor {
     this.#publish();
     if (!this.#follows) return;
     this.#parts.guard?.update(this.supervised());
-    if (!this.#closing) this.#asides.run('records', this.#acts.keepRecords(missing, sight));
+    if (!this.#closing) this.#backgroundTasks.run('records', this.#acts.keepRecords(missing, sight));
     this.#news.leaked(sight.servers);
     this.#watch();
     this.#keepPages(sight);
-    if (!this.#closing) this.#asides.run('owners', this.#acts.endOwnerless(sight));
+    if (!this.#closing) this.#backgroundTasks.run('owners', this.#acts.endOwnerless(sight));
     this.#remember();
   }
 
@@ -344,7 +344,7 @@ export class HostSupervisor {
       memory.unwritten();
       throw error;
     });
-    this.#asides.run('memory', writing);
+    this.#backgroundTasks.run('memory', writing);
   }
 
   /** The way to a listener has opened or closed. */
@@ -357,7 +357,7 @@ export class HostSupervisor {
     const sight = this.#sight;
     if (sight === null || this.#rounds.underWay) return;
     const judging = this.#observatory.again(sight).then((judged) => this.#accept(judged));
-    this.#asides.run('judging', judging);
+    this.#backgroundTasks.run('judging', judging);
   }
 
   #onExit(ref: ProcessRef, status: ExitStatus | null): void {
@@ -365,8 +365,8 @@ export class HostSupervisor {
     this.#sessions.exited(ref.identity, status);
     const nonce = this.#lives.nonceOf(ref.identity);
     if (nonce === null) this.#news.wrapperExited(ref.identity, status, this.#sight?.servers ?? [], this.#lives);
-    else this.#asides.run('recovery', this.#acts.exited(nonce, status));
-    this.#asides.run('looking', this.refresh());
+    else this.#backgroundTasks.run('recovery', this.#acts.exited(nonce, status));
+    this.#backgroundTasks.run('looking', this.refresh());
   }
 
   #hearAgain(): void {
@@ -382,7 +382,7 @@ export class HostSupervisor {
       if (changed) this.#publish();
     });
     this.#observing = observing.catch(() => undefined);
-    this.#asides.run('sessions', observing);
+    this.#backgroundTasks.run('sessions', observing);
   }
 
   async #onSettings(): Promise<void> {
@@ -402,7 +402,7 @@ export class HostSupervisor {
     this.#rounds.begin(
       () => lookEverySeconds() * (this.#watched() ? 1 : UNWATCHED) * 1000,
       () => !reachable(),
-      (round) => this.#asides.run('looking', round),
+      (round) => this.#backgroundTasks.run('looking', round),
     );
   }
 
@@ -427,7 +427,7 @@ export class HostSupervisor {
         look: this.#trouble,
         audit: null,
         records: this.#recordsTrouble,
-        aside: this.#asides.trouble ?? this.#sessions.trouble,
+        aside: this.#backgroundTasks.trouble ?? this.#sessions.trouble,
         guard: this.#guardTrouble(),
         unproved: this.#sight?.look.unproved ?? [],
       }),

@@ -1,5 +1,5 @@
 /** Work that nobody awaits. What goes wrong in it is kept for the person to see until the same work succeeds. */
-export type AsideWork =
+export type BackgroundWork =
   | 'settings'
   | 'programs'
   | 'owners'
@@ -12,33 +12,33 @@ export type AsideWork =
   | 'idle'
   | 'showing';
 
-export class Asides {
-  readonly #troubles = new Map<AsideWork, string>();
+export class BackgroundTasks {
+  readonly #troubles = new Map<BackgroundWork, string>();
   readonly #onTrouble: () => void;
 
   constructor(onTrouble: () => void) {
     this.#onTrouble = onTrouble;
   }
 
-  run(what: AsideWork, work: Promise<unknown>): void {
+  run(what: BackgroundWork, work: Promise<unknown>): void {
     work.then(
       () => this.clear(what),
       (error: unknown) => this.failed(what, error),
     );
   }
 
-  failed(what: AsideWork, error: unknown): void {
+  failed(what: BackgroundWork, error: unknown): void {
     this.note(what, error);
     this.#onTrouble();
   }
 
   /** As `failed`, without calling anybody. */
-  note(what: AsideWork, error: unknown): void {
+  note(what: BackgroundWork, error: unknown): void {
     this.#troubles.set(what, error instanceof Error ? error.message : String(error));
   }
 
   /** It has succeeded, or was told. */
-  clear(what: AsideWork): void {
+  clear(what: BackgroundWork): void {
     this.#troubles.delete(what);
   }
 

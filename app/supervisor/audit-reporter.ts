@@ -9,7 +9,7 @@ import type { JudgedServer } from './judged-server.ts';
 import { exitWords } from './lifecycle/lifecycle.ts';
 import type { ServerRegistry } from './lifecycle/server-registry.ts';
 
-export class News {
+export class AuditReporter {
   readonly #audit: Audit;
   readonly #by: string;
   /** Servers already told as leaked. */
