@@ -9,7 +9,7 @@ import type { GuardPort } from '../guard-port.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import type { IdleWatch } from '../lifecycle/idle.ts';
 import type { ServerRegistry } from '../lifecycle/server-registry.ts';
-import type { Observatory, Sight } from '../monitor/observatory.ts';
+import type { HostMonitor, JudgedLook } from '../monitor/host-monitor.ts';
 import type { HostSessions } from '../sessions/host-sessions.ts';
 import type { SettingsSource } from '../settings.ts';
 import type { Tasks } from './tasks.ts';
@@ -44,19 +44,19 @@ export interface ActParts {
   readonly guard: GuardPort | null;
   /** Nonces of starts under way, so that their records are not judged meanwhile. */
   readonly pending: Set<string>;
-  readonly observatory: Observatory;
+  readonly monitor: HostMonitor;
   /**
    * A sight that began after this call. Nobody is ended on what was seen earlier.
    *
    * @throws ActFailed when the look failed
    */
-  readonly freshSight: () => Promise<Sight>;
+  readonly freshLook: () => Promise<JudgedLook>;
   /** The latest sight, for what needs no certainty; null before the first. */
-  readonly lastSight: () => Sight | null;
+  readonly lastLook: () => JudgedLook | null;
 }
 
 /** @throws ActFailed when no server has the id */
-export function serverById(sight: Sight | null, id: string, gone: string | undefined): JudgedServer {
+export function serverById(sight: JudgedLook | null, id: string, gone: string | undefined): JudgedServer {
   const server = sight?.servers.find(({ row }) => row.id === id);
   if (server !== undefined) return server;
   throw new ActFailed(

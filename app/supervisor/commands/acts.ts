@@ -11,7 +11,7 @@ import { ActFailed, done, failed } from '../failure.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import { isOver } from '../lifecycle/lifecycle.ts';
 import { supervisedOf } from '../lifecycle/supervised.ts';
-import type { Sight } from '../monitor/observatory.ts';
+import type { JudgedLook } from '../monitor/host-monitor.ts';
 import { rebuildLost } from '../reconcile/lost-records.ts';
 import { bindCutOffStarts } from '../reconcile/reconcile.ts';
 import { leakedTargets, serverTarget, type Target, targetById } from '../terminate/targets.ts';
@@ -72,7 +72,7 @@ export class Acts {
   }
 
   /** Servers of ours that no record verifies any more: those that live are written down again. */
-  async settleMissing(nonces: readonly string[], sight: Sight): Promise<void> {
+  async settleMissing(nonces: readonly string[], sight: JudgedLook): Promise<void> {
     const gone = await settleMissing(nonces, sight, this.#parts);
     // The event of an exit may be on its way, and only that tells how it came.
     if (gone.length > 0) await new Promise((resolve) => setTimeout(resolve, EXIT_EVENT_MS));
@@ -85,7 +85,7 @@ export class Acts {
    *
    * @throws WriteFailed and RecordStuck
    */
-  keepRecords(missing: readonly string[], sight: Sight): Promise<void> {
+  keepRecords(missing: readonly string[], sight: JudgedLook): Promise<void> {
     // One that is not through yet judges by an older look; what this one has shown, the next shows again.
     this.#keeping ??= this.#keepRecords(missing, sight).finally(() => {
       this.#keeping = null;
@@ -93,7 +93,7 @@ export class Acts {
     return this.#keeping;
   }
 
-  async #keepRecords(missing: readonly string[], sight: Sight): Promise<void> {
+  async #keepRecords(missing: readonly string[], sight: JudgedLook): Promise<void> {
     const { lives, pending } = this.#parts;
     await this.settleMissing(missing, sight);
     await bindCutOffStarts(sight.files, sight.look, this.#parts);
@@ -109,7 +109,7 @@ export class Acts {
     }
     switch (command.command) {
       case 'look':
-        await this.#parts.freshSight();
+        await this.#parts.freshLook();
         return done(`Looked at ${this.#parts.host.name}.`);
       case 'start':
         return this.#recovery.settledBy(await this.#starts.fromCommand(command, by));
@@ -117,7 +117,7 @@ export class Acts {
         return this.#recovery.startAgain(command.nonce, 'person', by);
       case 'forget': {
         const result = await this.#recovery.forget(command.nonce);
-        await this.#parts.freshSight().catch(() => undefined);
+        await this.#parts.freshLook().catch(() => undefined);
         return result;
       }
       case 'stop':
@@ -157,7 +157,7 @@ export class Acts {
   }
 
   #dependencies(): ReapDependencies {
-    const { host, store, audit, tasks, lives, sessions, observatory, uid, freshSight } = this.#parts;
+    const { host, store, audit, tasks, lives, sessions, monitor, uid, freshLook } = this.#parts;
     return {
       host,
       lives,
@@ -168,13 +168,13 @@ export class Acts {
       uid,
       ending: this.#ending,
       abort: this.#abort.signal,
-      look: (trees) => observatory.look(trees),
-      judgeAgain: async (id) => targetById(await freshSight(), id),
+      look: (trees) => monitor.look(trees),
+      judgeAgain: async (id) => targetById(await freshLook(), id),
     };
   }
 
   async #reap({ targets, confirmed, force }: ReapCommand, by: Actor): Promise<CommandResult> {
-    const sight = await this.#parts.freshSight();
+    const sight = await this.#parts.freshLook();
     const { endingMs } = this.#parts;
     const consent = { by, confirmed, force, ...(endingMs === null ? {} : { budgetMs: endingMs }) };
     if (targets === 'leaked') {
@@ -224,14 +224,14 @@ export class Acts {
       this.#ended.delete(oldest);
     }
     // What was done stands, whether or not the roll can show it at once.
-    await this.#parts.freshSight().catch(() => undefined);
+    await this.#parts.freshLook().catch(() => undefined);
     const bad = results.find(({ outcome }) => outcome !== 'gone');
     if (bad === undefined) return done(message, results);
     return failed({ code: bad.outcome, message, remedy: '', detail: null }, results);
   }
 
   async #stop(id: string, force: boolean, by: Actor, act: 'stop' | 'restart'): Promise<CommandResult> {
-    const { row, ...server } = serverById(await this.#parts.freshSight(), id, this.#ended.get(id));
+    const { row, ...server } = serverById(await this.#parts.freshLook(), id, this.#ended.get(id));
     const { stop } = row;
     if (stop.allowed === 'no' || (stop.allowed !== 'yes' && !force)) {
       const sessions = interruptions(this.#parts.sessions.on(row.id)).map((line) => ` ${line}.`);
@@ -249,10 +249,10 @@ export class Acts {
   }
 
   async #keepAwake(id: string): Promise<CommandResult> {
-    const { row, record } = serverById(this.#parts.lastSight(), id, this.#ended.get(id));
+    const { row, record } = serverById(this.#parts.lastLook(), id, this.#ended.get(id));
     if (record === null) throw new ActFailed('not-ours', `${rowName(row)} is not stopped for being idle.`, '');
     this.#parts.idle.keepAwake(record.record.nonce);
-    await this.#parts.freshSight();
+    await this.#parts.freshLook();
     return done(`${rowName(row)} goes on; its idle time begins anew.`);
   }
 
@@ -269,7 +269,7 @@ export class Acts {
   }
 
   async #stopIfStillIdle(id: string): Promise<void> {
-    const sight = await this.#parts.freshSight();
+    const sight = await this.#parts.freshLook();
     const server = sight.servers.find(({ row }) => row.id === id);
     const nonce = server?.record?.record.nonce;
     const idle = server?.row.busy === 'idle' && server.row.clients?.length === 0;
@@ -280,7 +280,7 @@ export class Acts {
   }
 
   async #restart(id: string, force: boolean, by: Actor): Promise<CommandResult> {
-    const { row, record } = serverById(await this.#parts.freshSight(), id, this.#ended.get(id));
+    const { row, record } = serverById(await this.#parts.freshLook(), id, this.#ended.get(id));
     const owner = record?.record.owner ?? null;
     // Before anything is stopped: an owner that is gone could not have the new server either.
     if (owner !== null && (await this.#parts.host.verify(owner.ref)).verdict !== 'same') {
@@ -295,7 +295,7 @@ export class Acts {
   }
 
   /** Stops servers that are bound to a process which is provably gone. */
-  async endOwnerless(sight: Sight): Promise<void> {
+  async endOwnerless(sight: JudgedLook): Promise<void> {
     for (const server of sight.servers) {
       const owner = server.record?.record.owner ?? null;
       const { id } = server.row;
@@ -355,7 +355,7 @@ export class Acts {
     await Promise.allSettled(this.#ending.values());
     if (!stopServers) return { stopped: 0, leftRunning: this.#supervised().length, failed: [] };
     // With no fresh look the last one serves: every identity is proved again before its signal in any case.
-    const sight = await this.#parts.freshSight().catch(() => null);
+    const sight = await this.#parts.freshLook().catch(() => null);
     if (sight !== null) await this.#seeToMissing(sight);
     const targets = this.#stoppable().map(serverTarget);
     const leftRunning = this.#supervised().length - targets.length;
@@ -381,7 +381,7 @@ export class Acts {
    * What has no row any more is not passed over: one whose record was torn or deleted since the last look is written down
    * again, and of one that has just crashed the rest is ended.
    */
-  async #seeToMissing(sight: Sight): Promise<void> {
+  async #seeToMissing(sight: JudgedLook): Promise<void> {
     const live = new Set(sight.records.live.map(({ record }) => record.nonce));
     const missing = this.#parts.lives.running().filter(({ record }) => !live.has(record.nonce));
     if (missing.length === 0) return;
@@ -390,7 +390,7 @@ export class Acts {
         missing.map(({ record }) => record.nonce),
         sight,
       );
-      await this.#parts.freshSight();
+      await this.#parts.freshLook();
     } catch (error) {
       // It is told as one that was not stopped.
       this.#parts.trouble(error);
@@ -414,13 +414,13 @@ export class Acts {
 
   /** Servers of ours that live, are not kept and have no row by which they could be ended: a sentence for each. */
   async #unreached(): Promise<string[]> {
-    const { lives, store, host, lastSight, pending } = this.#parts;
+    const { lives, store, host, lastLook, pending } = this.#parts;
     const left: string[] = [];
     for (const nonce of pending) {
       const record = (await store.read(store.pathOf(nonce)))?.record ?? null;
       if (record?.keepRunning === false) left.push(`the start of ${record.kind} in ${record.directory} was cut off`);
     }
-    for (const { id, record, label } of supervisedOf(lastSight(), lives, store)) {
+    for (const { id, record, label } of supervisedOf(lastLook(), lives, store)) {
       const ref = refOfRecord(record);
       if (id !== null || record.keepRunning || ref === null || pending.has(record.nonce)) continue;
       const { verdict } = await host.verify(ref);
@@ -436,7 +436,7 @@ export class Acts {
   }
 
   #supervised(): JudgedServer[] {
-    return (this.#parts.lastSight()?.servers ?? []).filter(({ record }) => record !== null);
+    return (this.#parts.lastLook()?.servers ?? []).filter(({ record }) => record !== null);
   }
 
   #stoppable(): JudgedServer[] {

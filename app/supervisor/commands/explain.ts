@@ -3,13 +3,13 @@ import type { Host } from '../../hosts/host.ts';
 import { rowName } from '../../text/words.ts';
 import type { Explanation } from '../core.ts';
 import { unprovedSentence } from '../faults.ts';
-import type { Sight } from '../monitor/observatory.ts';
+import type { JudgedLook } from '../monitor/host-monitor.ts';
 import { nameOf } from '../standing/owner-label.ts';
 
 /** Ids are 16 hex digits; this many are enough to mean one. */
 const SHORTEST_PREFIX = 4;
 
-export async function explain(target: string, sight: Sight | null, host: Host): Promise<Explanation> {
+export async function explain(target: string, sight: JudgedLook | null, host: Host): Promise<Explanation> {
   const servers = sight?.servers.map(({ row }) => row) ?? [];
   const leftovers = sight?.leftovers.map(({ row }) => row) ?? [];
   if (/^\d{1,7}$/u.test(target)) {
@@ -41,7 +41,7 @@ export async function explain(target: string, sight: Sight | null, host: Host): 
   return { server, leftover, text };
 }
 
-async function describePid(pid: number, sight: Sight | null, host: Host): Promise<string> {
+async function describePid(pid: number, sight: JudgedLook | null, host: Host): Promise<string> {
   const server = sight?.servers.find(({ row }) => row.processes.some((process) => process.pid === pid));
   if (server !== undefined) {
     const name = server.row.processes.find((process) => process.pid === pid)?.name ?? 'a process';

@@ -5,14 +5,14 @@
 
 import { RecordChanged } from '../../records/store.ts';
 import type { TrackedServer } from '../lifecycle/server-registry.ts';
-import type { Sight } from '../monitor/observatory.ts';
+import type { JudgedLook } from '../monitor/host-monitor.ts';
 import type { ActParts } from './act-parts.ts';
 
 /**
  * @param nonces of servers that the look's records do not verify
  * @returns nonces of those that are proved gone
  */
-export async function settleMissing(nonces: readonly string[], sight: Sight, parts: ActParts): Promise<string[]> {
+export async function settleMissing(nonces: readonly string[], sight: JudgedLook, parts: ActParts): Promise<string[]> {
   const gone: string[] = [];
   for (const nonce of nonces) {
     const known = parts.lives.tracked(nonce);
@@ -24,7 +24,11 @@ export async function settleMissing(nonces: readonly string[], sight: Sight, par
   return gone;
 }
 
-async function restore(known: TrackedServer, sight: Sight, { store, audit, lives, self }: ActParts): Promise<void> {
+async function restore(
+  known: TrackedServer,
+  sight: JudgedLook,
+  { store, audit, lives, self }: ActParts,
+): Promise<void> {
   const { record, path, label, ref, host } = known;
   const found = sight.records.stale.find((entry) => entry.path === path);
   // What belongs to another host stays where it is, and so does what could not be read. That a later Rollcall should

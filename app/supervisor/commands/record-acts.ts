@@ -32,7 +32,7 @@ export async function moveAside(
 
 /** Moves a stale record aside, if it is byte for byte the one that the person saw judged. */
 export async function clearRecord(path: string, sha256: string, by: string, parts: ActParts): Promise<CommandResult> {
-  const entry = (await parts.freshSight()).records.stale.find((candidate) => candidate.path === path);
+  const entry = (await parts.freshLook()).records.stale.find((candidate) => candidate.path === path);
   if (entry === undefined) {
     throw new ActFailed(
       'not-stale',
@@ -48,7 +48,7 @@ export async function clearRecord(path: string, sha256: string, by: string, part
     if (error instanceof RecordChanged) throw changed(path);
     throw error;
   }
-  await parts.freshSight();
+  await parts.freshLook();
   return done('The record was moved aside. Nothing was signalled.');
 }
 
@@ -70,7 +70,7 @@ async function rewrite(
   change: Partial<Pick<ServerRecord, 'keepRunning' | 'idleMinutes'>>,
   parts: ActParts,
 ): Promise<Server> {
-  const { row, record } = serverById(await parts.freshSight(), id, undefined);
+  const { row, record } = serverById(await parts.freshLook(), id, undefined);
   // Read anew: what a stop has just removed must not come back by this.
   const current = record === null ? null : ((await parts.store.read(record.path))?.record ?? null);
   if (current === null) {
@@ -81,6 +81,6 @@ async function rewrite(
     );
   }
   await parts.store.write({ ...current, ...change });
-  await parts.freshSight();
+  await parts.freshLook();
   return row;
 }

@@ -205,9 +205,9 @@ export class Recovery {
    * turns up only when that child is gone. That something could not be ended is told; the server is gone in any case.
    */
   async #sweep(known: TrackedServer): Promise<void> {
-    const { observatory, uid } = this.#parts;
+    const { monitor, uid } = this.#parts;
     for (let round = 0; round < SWEEPS && !this.#abort.aborted; round += 1) {
-      const look = await observatory.look(known.processes.map(({ pid }) => pid));
+      const look = await monitor.look(known.processes.map(({ pid }) => pid));
       const roots = remainsOf({
         look,
         nonce: known.record.nonce,
@@ -223,7 +223,7 @@ export class Recovery {
       }
     }
     // What the last look showed of them is over; a look that fails says so itself.
-    await this.#parts.freshSight().catch(() => undefined);
+    await this.#parts.freshLook().catch(() => undefined);
   }
 
   /** Something of it stays; the row of a leftover, where it has a mark, shows it from now on. */
@@ -234,12 +234,12 @@ export class Recovery {
   }
 
   #end(root: ProcessInfo, { label }: TrackedServer): Promise<TerminationResult> {
-    const { observatory, host, audit, uid } = this.#parts;
+    const { monitor, host, audit, uid } = this.#parts;
     return terminateTree(
       { label: `what is left of ${label}`, roots: [root], kind: null, endpoint: null, ports: [] },
       {
         host,
-        look: (trees) => observatory.look(trees),
+        look: (trees) => monitor.look(trees),
         audit,
         by: this.#parts.self,
         uid,

@@ -58,7 +58,7 @@ function nameOf({ fact }: ReportedSession): string {
 async function interrupt(key: string, told: ReportedSession, by: string, parts: ActParts): Promise<void> {
   const { carrier } = told;
   const name = nameOf(told);
-  const server = (await parts.freshSight()).servers.find(
+  const server = (await parts.freshLook()).servers.find(
     ({ leader }) => identityKey(leader.identity) === identityKey(carrier.identity),
   );
   // What was told when the person asked may have changed with the look.

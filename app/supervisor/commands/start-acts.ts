@@ -78,7 +78,7 @@ export class Starts {
   }
 
   async #startOnce(wish: StartWish, by: string): Promise<CommandResult> {
-    const { settings, tasks, observatory, freshSight } = this.#parts;
+    const { settings, tasks, monitor, freshLook } = this.#parts;
     const kind = settings.kindOf(wish.kind);
     if (kind === null) {
       const message = `${wish.kind} is no kind of server that Rollcall knows.`;
@@ -96,14 +96,14 @@ export class Starts {
         {
           ...this.#parts,
           writer: await this.#parts.writer(),
-          look: (trees) => observatory.look(trees),
+          look: (trees) => monitor.look(trees),
           by,
           abort: this.#abort,
           progress: (message) => task.row(0, message),
-          serverAt: (pid) => this.#parts.lastSight()?.servers.find(({ row }) => row.pids.includes(pid))?.row ?? null,
+          serverAt: (pid) => this.#parts.lastLook()?.servers.find(({ row }) => row.pids.includes(pid))?.row ?? null,
         },
       );
-      const { servers } = await freshSight();
+      const { servers } = await freshLook();
       const row = servers.find(({ roots }) => roots.some(({ pid }) => pid === ready.leader.pid))?.row;
       const url = await this.#pageOf(kind, ready.endpoint);
       const at = `${wish.kind} :${ready.endpoint.port} on ${this.#parts.host.name}`;
@@ -132,7 +132,7 @@ export class Starts {
   }
 
   #endpoints(added: Endpoint): Endpoint[] {
-    const servers = this.#parts.lastSight()?.servers ?? [];
+    const servers = this.#parts.lastLook()?.servers ?? [];
     return [
       added,
       ...servers.flatMap(({ record, endpoint }) => (record === null || endpoint === null ? [] : [endpoint])),
@@ -141,7 +141,7 @@ export class Starts {
 
   /** @throws ActFailed when one runs that is bound to somebody else */
   async #existing(wish: StartWish): Promise<Server | null> {
-    const { servers } = await this.#parts.freshSight();
+    const { servers } = await this.#parts.freshLook();
     const here = await this.#alike(
       wish.directory,
       servers.flatMap(({ record }) => (record === null ? [] : [record.record.directory])),
@@ -170,10 +170,10 @@ export class Starts {
       );
       return ofKind.filter(({ directory }) => directory !== null && here.has(directory));
     };
-    let stale = await staleOf(this.#parts.lastSight()?.records.stale ?? []);
+    let stale = await staleOf(this.#parts.lastLook()?.records.stale ?? []);
     if (stale.some(({ verdict }) => verdict === 'unknown')) {
       await new Promise((resolve) => setTimeout(resolve, RETRY_UNKNOWN_MS));
-      stale = await staleOf((await this.#parts.freshSight()).records.stale);
+      stale = await staleOf((await this.#parts.freshLook()).records.stale);
     }
     for (const entry of stale) {
       if (entry.verdict === 'foreign' || entry.sha256 === '') continue;

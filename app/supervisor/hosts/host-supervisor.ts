@@ -26,8 +26,8 @@ import { IdleWatch } from '../lifecycle/idle.ts';
 import { IdlePolicy } from '../lifecycle/idle-policy.ts';
 import { ServerRegistry } from '../lifecycle/server-registry.ts';
 import { supervisedOf } from '../lifecycle/supervised.ts';
+import { HostMonitor, isUndecided, type JudgedLook } from '../monitor/host-monitor.ts';
 import type { Memory } from '../monitor/memory.ts';
-import { isUndecided, Observatory, type Sight } from '../monitor/observatory.ts';
 import { Outdated } from '../monitor/outdated.ts';
 import { Rounds } from '../monitor/rounds.ts';
 import { Watches } from '../monitor/watches.ts';
@@ -96,7 +96,7 @@ export interface SupervisorParts {
 
 export class HostSupervisor {
   readonly #parts: SupervisorParts;
-  readonly #observatory: Observatory;
+  readonly #monitor: HostMonitor;
   readonly #tasks = new Tasks(() => this.#publish());
   readonly #pending = new Set<string>();
   readonly #watches: Watches;
@@ -112,7 +112,7 @@ export class HostSupervisor {
   readonly #news: AuditReporter;
   readonly #onPart: () => void;
   readonly #unfollow: () => void;
-  #sight: Sight | null = null;
+  #sight: JudgedLook | null = null;
   #trouble: string | null = null;
   #machine: MachineLine | null = null;
   #moved: RecordEntry[] = [];
@@ -133,7 +133,7 @@ export class HostSupervisor {
     const { host, store, memory, settings } = parts;
     const { uid } = host;
     const spans = parts.spans ?? SPANS;
-    this.#observatory = new Observatory({
+    this.#monitor = new HostMonitor({
       host,
       store,
       memory,
@@ -184,9 +184,9 @@ export class HostSupervisor {
       idle,
       trouble: (error) => this.#backgroundTasks.failed('recovery', error),
       pending: this.#pending,
-      observatory: this.#observatory,
-      freshSight: () => this.#freshSight(),
-      lastSight: () => this.#sight,
+      monitor: this.#monitor,
+      freshLook: () => this.#freshLook(),
+      lastLook: () => this.#sight,
     });
     this.#part = this.#snapshot();
     this.#unfollow = settings.onChange(() => this.#backgroundTasks.run('settings', this.#onSettings()));
@@ -221,7 +221,7 @@ export class HostSupervisor {
     }
     if (mode !== 'read') {
       const parts = { ...this.#parts, uid: host.uid, pending: this.#pending };
-      const { moved, trouble } = await reconcile(parts, () => this.#observatory.look());
+      const { moved, trouble } = await reconcile(parts, () => this.#monitor.look());
       this.#moved = [...moved];
       this.#recordsTrouble = trouble;
     }
@@ -246,11 +246,11 @@ export class HostSupervisor {
   /** Looks again until no standing hangs on more watching, or the time for that is up. */
   async settle(): Promise<void> {
     const until = performance.now() + SETTLE_MS;
-    await this.#observatory.answered();
+    await this.#monitor.answered();
     for (;;) {
       await this.refresh();
-      await this.#observatory.answered();
-      if (this.#sight !== null) this.#accept(await this.#observatory.again(this.#sight));
+      await this.#monitor.answered();
+      if (this.#sight !== null) this.#accept(await this.#monitor.rejudge(this.#sight));
       if (!(this.#sight?.servers ?? []).some(isUndecided) || performance.now() > until) return;
       await new Promise((resolve) => setTimeout(resolve, SETTLE_EVERY_MS));
     }
@@ -263,16 +263,16 @@ export class HostSupervisor {
     void this.#sessions.readFiles().then(() => {
       read = true;
     });
-    const waits = (sight: Sight): boolean => !read || !this.#observatory.haveTold(sight);
+    const waits = (sight: JudgedLook): boolean => !read || !this.#monitor.sessionsReady(sight);
     while (this.#sight !== null && waits(this.#sight) && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, HEAR_EVERY_MS));
     }
-    if (this.#sight !== null) this.#accept(await this.#observatory.again(this.#sight));
+    if (this.#sight !== null) this.#accept(await this.#monitor.rejudge(this.#sight));
     // Sessions whose server is gone have ended by then.
     await this.#observing;
   }
 
-  async #freshSight(): Promise<Sight> {
+  async #freshLook(): Promise<JudgedLook> {
     await this.refresh();
     if (this.#trouble !== null || this.#sight === null) {
       const message = `Nothing was done, because ${this.#parts.host.name} could not be looked at: ${this.#trouble ?? 'no look has succeeded yet'}`;
@@ -283,7 +283,7 @@ export class HostSupervisor {
 
   async #see(): Promise<void> {
     try {
-      const [sight, machine] = await Promise.all([this.#observatory.see(), this.#parts.host.machine()]);
+      const [sight, machine] = await Promise.all([this.#monitor.observe(), this.#parts.host.machine()]);
       this.#machine = machine;
       this.#trouble = null;
       if (this.#parts.mode !== 'read') this.#recordsTrouble = await this.#parts.store.trouble();
@@ -295,7 +295,7 @@ export class HostSupervisor {
     }
   }
 
-  #accept(sight: Sight): void {
+  #accept(sight: JudgedLook): void {
     if (this.#closed) return;
     this.#sight = sight;
     const missing = this.#lives.observe(sight);
@@ -328,7 +328,7 @@ export class HostSupervisor {
   }
 
   /** A page for each server of ours: a person opens those. */
-  #keepPages({ servers }: Sight): void {
+  #keepPages({ servers }: JudgedLook): void {
     const { host } = this.#parts;
     const ours = servers.flatMap(({ record, endpoint }) => (record === null || endpoint === null ? [] : [endpoint]));
     host.keepPages(ours);
@@ -356,7 +356,7 @@ export class HostSupervisor {
   #judgeAgain(): void {
     const sight = this.#sight;
     if (sight === null || this.#rounds.underWay) return;
-    const judging = this.#observatory.again(sight).then((judged) => this.#accept(judged));
+    const judging = this.#monitor.rejudge(sight).then((judged) => this.#accept(judged));
     this.#backgroundTasks.run('judging', judging);
   }
 
@@ -376,8 +376,8 @@ export class HostSupervisor {
   }
 
   /** What has ended is published when whoever is missing has been asked after. */
-  #observeSessions(sight: Sight): void {
-    const told = this.#observatory.reports(sight, this.#sessions.toldByFiles);
+  #observeSessions(sight: JudgedLook): void {
+    const told = this.#monitor.reports(sight, this.#sessions.toldByFiles);
     const observing = this.#sessions.observe(sight, told).then((changed) => {
       if (changed) this.#publish();
     });
@@ -479,7 +479,7 @@ export class HostSupervisor {
 
   async plan(targets: 'leaked' | readonly string[]): Promise<Plan> {
     if (this.settlesFirst) await this.settle();
-    const judged = await this.#freshSight();
+    const judged = await this.#freshLook();
     if (targets === 'leaked') return planOf(leakedTargets(judged));
     return planOf(targets.map((id) => targetById(judged, id)).filter((target) => target !== null));
   }
@@ -513,7 +513,7 @@ export class HostSupervisor {
     this.#reports.end();
     this.#sessions.close();
     this.#watches.close();
-    this.#observatory.close();
+    this.#monitor.close();
     await this.#rounds.over();
     await this.#parts.host.close();
   }

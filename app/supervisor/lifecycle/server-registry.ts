@@ -7,7 +7,7 @@ import { identityKey, type ProcessIdentity, type ProcessRef } from '../../identi
 import type { ServerRecord } from '../../records/schema.ts';
 import type { Ended, LifeState } from '../../roll/schema.ts';
 import { rowName } from '../../text/words.ts';
-import type { Sight } from '../monitor/observatory.ts';
+import type { JudgedLook } from '../monitor/host-monitor.ts';
 import {
   adopted,
   isOver,
@@ -167,7 +167,7 @@ export class ServerRegistry {
    *
    * @returns nonces of servers that should run and that no record verifies any more
    */
-  observe(sight: Sight): string[] {
+  observe(sight: JudgedLook): string[] {
     const live = new Map(sight.records.live.map((each) => [each.record.nonce, each]));
     for (const [nonce, { record, path, ref }] of live) {
       const server = sight.servers.find((candidate) => candidate.record?.record.nonce === nonce);

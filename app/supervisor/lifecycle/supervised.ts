@@ -3,14 +3,14 @@ import type { RecordStore } from '../../records/store.ts';
 import { rowName } from '../../text/words.ts';
 import type { QuitReport, Supervised } from '../core.ts';
 import type { Afterwards } from '../guard-port.ts';
-import type { Sight } from '../monitor/observatory.ts';
+import type { JudgedLook } from '../monitor/host-monitor.ts';
 import type { ServerRegistry } from './server-registry.ts';
 
 /**
  * Those with a row, those that are known although no record verifies them just now, and those that are only being
  * started.
  */
-export function supervisedOf(sight: Sight | null, lives: ServerRegistry, store: RecordStore): Supervised[] {
+export function supervisedOf(sight: JudgedLook | null, lives: ServerRegistry, store: RecordStore): Supervised[] {
   if (sight === null) return [];
   const rows = sight.servers.flatMap(({ row, record }): Supervised[] =>
     record === null

@@ -3,7 +3,7 @@ import type { Host, Look } from '../../hosts/host.ts';
 import { someRef } from '../../records/fixtures.testing.ts';
 import type { SessionRun } from '../../sessions/session-run.ts';
 import type { JudgedServer } from '../judged-server.ts';
-import type { Sight } from '../monitor/observatory.ts';
+import type { JudgedLook } from '../monitor/host-monitor.ts';
 import { HostSessions } from './host-sessions.ts';
 
 const { identity } = someRef(4000);
@@ -41,7 +41,7 @@ function scene(ended: string[]): HostSessions {
   );
 }
 
-const sight = { look: { observer: { hostId, bootId } } as Look, servers: [] } as unknown as Sight;
+const sight = { look: { observer: { hostId, bootId } } as Look, servers: [] } as unknown as JudgedLook;
 
 test('a carrier that turns out to be gone after the close ends nothing: the next writer has the ledger', async () => {
   const ended: string[] = [];

@@ -17,7 +17,7 @@ import { rowName } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import { exitWords, isCrash } from '../lifecycle/lifecycle.ts';
-import type { Sight } from '../monitor/observatory.ts';
+import type { JudgedLook } from '../monitor/host-monitor.ts';
 import { carrierLabel } from '../monitor/session-reports.ts';
 
 /** All that is kept of a carrier is its identity. */
@@ -104,7 +104,7 @@ export class HostSessions {
    * @param told what the servers of the sight tell now
    * @returns whether that changed anything
    */
-  async observe({ look, servers }: Sight, told: readonly SessionReport[]): Promise<boolean> {
+  async observe({ look, servers }: JudgedLook, told: readonly SessionReport[]): Promise<boolean> {
     const { hostId, bootId } = look.observer;
     const reports = [...told, ...this.#byFiles(servers, told)];
     this.#byRow = new Map(reports.flatMap((each) => (each.carrier.row === null ? [] : [[each.carrier.row, each]])));

@@ -19,7 +19,7 @@ import { Proofs } from './proofs.ts';
 import { buildRoster } from './roster.ts';
 import { SessionReports } from './session-reports.ts';
 
-export interface ObservatoryOptions {
+export interface HostMonitorOptions {
   readonly host: Host;
   readonly store: RecordStore;
   readonly memory: Memory;
@@ -40,7 +40,7 @@ export interface ObservatoryOptions {
   readonly onSessions: () => void;
 }
 
-export interface Sight extends Judged {
+export interface JudgedLook extends Judged {
   readonly look: Look;
   /** When the look came, in milliseconds on the monotonic clock. */
   readonly lookedAt: number;
@@ -48,8 +48,8 @@ export interface Sight extends Judged {
   readonly files: readonly RecordFile[];
 }
 
-export class Observatory {
-  readonly #options: ObservatoryOptions;
+export class HostMonitor {
+  readonly #options: HostMonitorOptions;
   readonly #probes: Probes;
   readonly #reports = new SessionReports();
   readonly #credentials: ServerCredentials;
@@ -57,7 +57,7 @@ export class Observatory {
   /** PIDs that must be in every look although no kind recognises them. */
   #include: readonly number[] = [];
 
-  constructor(options: ObservatoryOptions) {
+  constructor(options: HostMonitorOptions) {
     this.#options = options;
     this.#proofs = new Proofs(options.host);
     this.#credentials = new ServerCredentials(options.host, options.onReading);
@@ -75,7 +75,7 @@ export class Observatory {
   }
 
   /** A fresh look, judged. */
-  async see(): Promise<Sight> {
+  async observe(): Promise<JudgedLook> {
     const { store, memory, host, writer } = this.#options;
     // Before the files are read: a start that ends meanwhile counts as under way for this one look.
     const pending = new Set(this.#options.pending);
@@ -95,11 +95,16 @@ export class Observatory {
   }
 
   /** The same look and records, judged with the readings of now. */
-  async again(sight: Sight): Promise<Sight> {
+  async rejudge(sight: JudgedLook): Promise<JudgedLook> {
     return this.#judge(sight.look, sight.lookedAt, sight.records, sight.files);
   }
 
-  async #judge(look: Look, lookedAt: number, records: JudgedRecords, files: readonly RecordFile[]): Promise<Sight> {
+  async #judge(
+    look: Look,
+    lookedAt: number,
+    records: JudgedRecords,
+    files: readonly RecordFile[],
+  ): Promise<JudgedLook> {
     const { host, memory, kindOf, uid } = this.#options;
     const now = performance.now();
     const servers = buildRoster({
@@ -138,7 +143,7 @@ export class Observatory {
   }
 
   /** What the servers of a sight tell of their sessions now. @param told ids of those that are told of by other means */
-  reports({ servers }: Sight, told: ReadonlySet<string>): SessionReport[] {
+  reports({ servers }: JudgedLook, told: ReadonlySet<string>): SessionReport[] {
     return this.#reports.of(servers, this.#probes, told);
   }
 
@@ -150,7 +155,7 @@ export class Observatory {
   }
 
   /** Whether every server of a sight that can has told of its sessions, or why it does not. */
-  haveTold({ servers }: Sight): boolean {
+  sessionsReady({ servers }: JudgedLook): boolean {
     // The way to a listener of another host opens some time after the look that has shown it.
     return this.#probes.allTold && !servers.some(lacksWay);
   }
