@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { until } from '../../local/testing/processes.ts';
+import { temporaryFolder, until } from '../../local/testing/processes.ts';
 import type { At } from '../contract.ts';
 import { SshFailed } from '../contract.ts';
 import { sshConfig, sshdTrouble, testSshd } from '../testing/sshd.ts';
@@ -70,8 +71,10 @@ test('a connection carries commands: bytes as they are, streams apart, every exi
   );
   expect([large.stdout.length, large.code]).toEqual([20_000_000, 0]);
   // A thread that is busy while everything arrives still reads all of it.
-  const busy = link.exec('head -c 3000000 /dev/zero', 60_000);
+  const go = join(temporaryFolder(), 'go');
+  const busy = link.exec(`until [ -e '${go}' ]; do sleep 0.05; done; head -c 3000000 /dev/zero`, 60_000);
   await until('it is under way', () => clients() === 1);
+  writeFileSync(go, '');
   const end = performance.now() + 1500;
   while (performance.now() < end) Math.random();
   expect((await busy).stdout.length).toBe(3_000_000);
