@@ -145,7 +145,7 @@ function recipeHash() {
   return hash.digest('hex').slice(0, 12);
 }
 
-/** Turns the unpacked archive into a folder like the official one, with the switches development needs. */
+/** Semaphore the unpacked archive into a folder like the official one, with the switches development needs. */
 async function finishDist(dist) {
   await rename(path.join(dist, 'Cypress'), path.join(dist, 'electron'));
   await chmod(dist, 0o755);

@@ -4,7 +4,7 @@ interface Props {
   readonly name: GlyphName;
   /** Colour class: a standing, `quiet`, `busy`. Inherits without one. */
   readonly tone?: string;
-  /** Turns once per 1.1 s, or stands still with reduced motion. */
+  /** Semaphore once per 1.1 s, or stands still with reduced motion. */
   readonly turning?: boolean;
 }
 

@@ -26,11 +26,11 @@ import { IdleWatch } from '../lifecycle/idle.ts';
 import { IdlePolicy } from '../lifecycle/idle-policy.ts';
 import { ServerRegistry } from '../lifecycle/server-registry.ts';
 import { supervisedOf } from '../lifecycle/supervised.ts';
+import { ExitWatches } from '../monitor/exit-watches.ts';
 import { HostMonitor, isUndecided, type JudgedLook } from '../monitor/host-monitor.ts';
 import type { Memory } from '../monitor/memory.ts';
 import { Outdated } from '../monitor/outdated.ts';
-import { Rounds } from '../monitor/rounds.ts';
-import { Watches } from '../monitor/watches.ts';
+import { Poller } from '../monitor/poller.ts';
 import { reconcile } from '../reconcile/reconcile.ts';
 import { HostSessions } from '../sessions/host-sessions.ts';
 import type { SettingsSource } from '../settings.ts';
@@ -99,13 +99,13 @@ export class HostSupervisor {
   readonly #monitor: HostMonitor;
   readonly #tasks = new Tasks(() => this.#publish());
   readonly #pending = new Set<string>();
-  readonly #watches: Watches;
+  readonly #watches: ExitWatches;
   readonly #lives: ServerRegistry;
   readonly #outdated: Outdated;
   readonly #idle: IdlePolicy;
   readonly #sessions: HostSessions;
   readonly #backgroundTasks = new BackgroundTasks(() => this.#publish());
-  readonly #rounds = new Rounds(() => this.#see());
+  readonly #rounds = new Poller(() => this.#see());
   readonly #readings = new OnceSoon(GATHER_MS, () => this.#judgeAgain());
   readonly #reports = new OnceSoon(GATHER_SESSIONS_MS, () => this.#hearAgain());
   readonly #acts: Acts;
@@ -149,7 +149,7 @@ export class HostSupervisor {
       onSessions: () => this.#reports.call(),
     });
     this.#sessions = new HostSessions(parts, () => this.#reports.call());
-    this.#watches = new Watches(host, (ref, status) => this.#onExit(ref, status));
+    this.#watches = new ExitWatches(host, (ref, status) => this.#onExit(ref, status));
     this.#lives = new ServerRegistry(
       host.name,
       // A guard ends things and starts none.

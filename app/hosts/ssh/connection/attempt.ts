@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ensureRuntimeFolder } from '../../../util/folders.ts';
-import type { Turns } from '../../../util/turns.ts';
+import type { Semaphore } from '../../../util/semaphore.ts';
 import type { SshStep } from '../contract.ts';
 import { type JumpConfig, withoutForeignMasters } from './jump.ts';
 import { Master } from './master.ts';
@@ -16,7 +16,7 @@ export interface AttemptOptions {
   /** Begins the names of this link's files. */
   readonly prefix: string;
   /** Shared with the other links: how many connect at once. */
-  readonly turns: Turns;
+  readonly turns: Semaphore;
 }
 
 /** A machine that has not answered by then is unreachable rather than busy; the others need not wait for it. */

@@ -1,7 +1,7 @@
 import { unlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { patiently } from '../../../util/patience.ts';
+import { stallTolerantTimer } from '../../../util/stall-tolerant-timer.ts';
 import { type Forward, SshFailed } from '../contract.ts';
 import { CHECK_MS, type Master } from './master.ts';
 import { type ForwardEnd, MuxFailed, muxCloseForward, muxOpenForward } from './mux.ts';
@@ -184,7 +184,7 @@ function comesBack(path: string, deadlineMs: number): Promise<boolean> {
       socket.destroy();
       resolve(answer);
     };
-    const stopWaiting = patiently(deadlineMs, () => settle(false));
+    const stopWaiting = stallTolerantTimer(deadlineMs, () => settle(false));
     socket.once('connect', () => {
       connected = true;
       socket.resume();

@@ -4,7 +4,7 @@
  * has been the only one since 2010.
  */
 import { connect } from 'node:net';
-import { patiently } from '../../../util/patience.ts';
+import { stallTolerantTimer } from '../../../util/stall-tolerant-timer.ts';
 
 /** A master did not do what it was asked. */
 export class MuxFailed extends Error {
@@ -116,7 +116,7 @@ function request(socketPath: string, type: number, body: Buffer, deadlineMs: num
     };
     const fail = (reason: MuxFailed['reason'], message: string): void =>
       settle(() => reject(new MuxFailed(reason, message)));
-    const stopWaiting = patiently(deadlineMs, () =>
+    const stopWaiting = stallTolerantTimer(deadlineMs, () =>
       fail('deadline', `the master did not answer within ${deadlineMs} ms`),
     );
     socket.once('error', (error) => fail('unreachable', `the control socket cannot be reached: ${error.message}`));

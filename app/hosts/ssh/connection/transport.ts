@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { ProcessRef } from '../../../identity/identity.ts';
 import { ensureRuntimeFolder } from '../../../util/folders.ts';
-import { Turns } from '../../../util/turns.ts';
+import { Semaphore } from '../../../util/semaphore.ts';
 import type { Questioner } from '../askpass/questions.ts';
 import { type Resolved, resolveAlias, type SshProgram } from '../config/resolve.ts';
 import { SshFailed } from '../contract.ts';
@@ -41,9 +41,9 @@ export class Transport {
   readonly #folder: string;
   readonly #links = new Map<string, Link>();
   readonly #prefix = `${randomBytes(3).toString('hex')}-`;
-  readonly #turns = new Turns(CONNECTING_AT_ONCE);
+  readonly #turns = new Semaphore(CONNECTING_AT_ONCE);
   /** Each has a deadline, which fifty at once would not meet. */
-  readonly #resolving = new Turns(RESOLVING_AT_ONCE);
+  readonly #resolving = new Semaphore(RESOLVING_AT_ONCE);
   readonly #quit = new AbortController();
   readonly #stopWatch: () => void;
   #closed: Promise<void> | null = null;

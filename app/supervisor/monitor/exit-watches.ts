@@ -2,7 +2,7 @@
 import type { ExitStatus, Host } from '../../hosts/host.ts';
 import { identityKey, type ProcessRef } from '../../identity/identity.ts';
 
-export class Watches {
+export class ExitWatches {
   readonly #host: Pick<Host, 'verify' | 'watchExit'>;
   readonly #onExit: (ref: ProcessRef, status: ExitStatus | null) => void;
   readonly #watched = new Map<string, { readonly ref: ProcessRef; readonly cancel: () => void }>();

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Turns } from './turns.ts';
+import { Semaphore } from './semaphore.ts';
 
 test('no more than allowed at once, in order, and one that leaves takes no turn', async () => {
-  const turns = new Turns(2);
+  const turns = new Semaphore(2);
   const never = new AbortController().signal;
   const [first, second] = [await turns.take(never), await turns.take(never)];
   const order: number[] = [];

@@ -1,13 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { OnceSoon } from '../../util/once-soon.ts';
-import { Rounds } from './rounds.ts';
+import { Poller } from './poller.ts';
 
 afterEach(() => void vi.useRealTimers());
 
 /** Looks that end when the test says so. */
 function looks() {
   const begun: { end: () => void; fail: (error: Error) => void }[] = [];
-  const rounds = new Rounds(
+  const rounds = new Poller(
     () =>
       new Promise((resolve, reject) => {
         begun.push({ end: resolve, fail: reject });
@@ -44,7 +44,7 @@ test('a round comes after each pause, also after one that failed or was left out
   vi.useFakeTimers();
   const outcomes = ['fails', 'ends', 'ends'];
   const begun: string[] = [];
-  const rounds = new Rounds(async () => {
+  const rounds = new Poller(async () => {
     const outcome = outcomes[begun.length] ?? 'ends';
     begun.push(outcome);
     if (outcome === 'fails') throw new Error('it cannot be looked at');

@@ -7,7 +7,7 @@ const SLICES = 10;
  *
  * @returns the cancellation
  */
-export function patiently(ms: number, onEnd: () => void): () => void {
+export function stallTolerantTimer(ms: number, onEnd: () => void): () => void {
   let left = SLICES;
   const timer = setInterval(() => {
     left -= 1;

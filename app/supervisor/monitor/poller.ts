@@ -2,7 +2,7 @@
  * When a host is looked at. One look at a time; whoever asks for one gets one that began after asking, and several who
  * wait share it; between them a round comes by itself as often as it is told.
  */
-export class Rounds {
+export class Poller {
   readonly #look: () => Promise<void>;
   #underWay: Promise<void> | null = null;
   #next: Promise<void> | null = null;

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { patiently } from './patience.ts';
+import { stallTolerantTimer } from './stall-tolerant-timer.ts';
 
 test('time in which the thread was busy hardly counts, and a cancelled one never ends', async () => {
   const begun = performance.now();
   let cancelled = true;
-  patiently(50, () => {
+  stallTolerantTimer(50, () => {
     cancelled = false;
   })();
   let over = false;
   const ended = new Promise<void>((resolve) =>
-    patiently(300, () => {
+    stallTolerantTimer(300, () => {
       over = true;
       resolve();
     }),

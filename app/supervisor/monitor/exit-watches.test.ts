@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ExitStatus } from '../../hosts/host.ts';
 import type { ProcessRef, Verdict } from '../../identity/identity.ts';
 import { someRef } from '../../records/fixtures.testing.ts';
-import { Watches } from './watches.ts';
+import { ExitWatches } from './exit-watches.ts';
 
 /** A host whose processes exit when they are told to. */
 function host() {
@@ -25,7 +25,7 @@ const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
 test('an exit that comes after the look that misses the process is told', async () => {
   const machine = host();
   const told: number[] = [];
-  const watches = new Watches(machine, ({ identity }) => told.push(identity.pid));
+  const watches = new ExitWatches(machine, ({ identity }) => told.push(identity.pid));
   watches.set([someRef(1), someRef(2)]);
   machine.gone.add(1);
   watches.set([someRef(2)]);
@@ -37,7 +37,7 @@ test('an exit that comes after the look that misses the process is told', async 
 
 test('one that lives and is wanted no longer is watched no longer, unless it is wanted again by then', async () => {
   const machine = host();
-  const watches = new Watches(machine, () => undefined);
+  const watches = new ExitWatches(machine, () => undefined);
   watches.set([someRef(1), someRef(2)]);
   watches.set([]);
   watches.set([someRef(2)]);

@@ -2,7 +2,7 @@
  * Lets a few act at once and the others wait for their turn, in order. A server drops connections when 10 are waiting to
  * log in (MaxStartups), and many aliases may lead through one.
  */
-export class Turns {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
