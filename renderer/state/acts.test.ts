@@ -4,13 +4,13 @@ import type { Roll } from '../../app/roll/schema.ts';
 import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { endedRoll, GIVEN_UP, MEANT, WAITING } from '../preview/ended.ts';
 import { exampleRoll, localRoll, TAKEN_AT } from '../preview/rolls.ts';
-import { type Acts, createActs } from './acts.ts';
+import { createActs, type WindowActions } from './acts.ts';
 import { connect } from './places.ts';
 import { createWindowStore, receiveRoll, select, type WindowStore } from './store.ts';
 
 interface Window {
   readonly store: WindowStore;
-  readonly acts: Acts;
+  readonly acts: WindowActions;
   readonly bridge: FakeBridge;
 }
 

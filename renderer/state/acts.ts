@@ -10,7 +10,7 @@ import { type SessionWishes, sessionWishes } from './sessionWishes.ts';
 import type { Dialog, View, WindowState, WindowStore } from './store.ts';
 
 /** Everything the window can ask the rest of Rollcall to do, and everything that changes what the window shows. */
-export interface Acts extends HostWishes, SessionWishes {
+export interface WindowActions extends HostWishes, SessionWishes {
   /** Never rejects: a broken connection is a failure, too. */
   run(command: Command): Promise<CommandResult>;
   plan(targets: 'leaked' | readonly string[]): Promise<Plan | Failure>;
@@ -67,7 +67,7 @@ export function isFailure(answer: Plan | Failure): answer is Failure {
   return 'code' in answer;
 }
 
-export function createActs(store: WindowStore, bridge: Bridge): Acts {
+export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
   const complain = (failure: Failure | null): void => store.setState({ problem: failure });
   const ask = (dialog: Dialog): void => store.setState({ dialog, problem: null });
 

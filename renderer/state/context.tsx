@@ -1,11 +1,11 @@
 import { createContext, useContext } from 'react';
 import { useStore } from 'zustand';
-import type { Acts } from './acts.ts';
+import type { WindowActions } from './acts.ts';
 import type { WindowState, WindowStore } from './store.ts';
 
 export interface Rollcall {
   readonly store: WindowStore;
-  readonly acts: Acts;
+  readonly acts: WindowActions;
 }
 
 export const RollcallContext = createContext<Rollcall | null>(null);
@@ -22,6 +22,6 @@ export function useWindow<T>(selector: (state: WindowState) => T): T {
   return useStore(useRollcall().store, selector);
 }
 
-export function useActs(): Acts {
+export function useActs(): WindowActions {
   return useRollcall().acts;
 }

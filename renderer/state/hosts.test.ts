@@ -4,13 +4,13 @@ import type { Roll } from '../../app/roll/schema.ts';
 import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { hostsRoll, question } from '../preview/hosts.ts';
 import { exampleRoll } from '../preview/rolls.ts';
-import { type Acts, createActs } from './acts.ts';
+import { createActs, type WindowActions } from './acts.ts';
 import { connect } from './places.ts';
 import { createWindowStore, type WindowStore } from './store.ts';
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-async function open(roll: Roll): Promise<{ store: WindowStore; acts: Acts; bridge: FakeBridge }> {
+async function open(roll: Roll): Promise<{ store: WindowStore; acts: WindowActions; bridge: FakeBridge }> {
   const store = createWindowStore();
   const bridge = fakeBridge(roll);
   const acts = createActs(store, bridge);

@@ -3,12 +3,12 @@ import { applyChange } from '../../app/roll/change.ts';
 import type { Bridge, Show } from '../../app/roll/channels.ts';
 import { endedBy } from '../../app/text/ended-words.ts';
 import { endedKey } from '../view/strips.ts';
-import type { Acts } from './acts.ts';
+import type { WindowActions } from './acts.ts';
 import { brokenConnection } from './failures.ts';
 import { findServer, receiveRoll, select, showRoll, type WindowStore } from './store.ts';
 
 /** Opens the place that tray, notification or second launch asked for. */
-export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
+export function showPlace(store: WindowStore, acts: WindowActions, place: Show): void {
   const named =
     place.host === undefined ? undefined : store.getState().roll?.hosts.find(({ name }) => name === place.host);
   store.setState({
@@ -64,7 +64,7 @@ export function showPlace(store: WindowStore, acts: Acts, place: Show): void {
 }
 
 /** Mirrors the roll: subscribes first, then asks, so that no snapshot falls between. Returns the unsubscription. */
-export function connect(store: WindowStore, acts: Acts, bridge: Bridge): () => void {
+export function connect(store: WindowStore, acts: WindowActions, bridge: Bridge): () => void {
   // A place can be asked for while the first roll is still on its way; its rows are not known before that.
   let waiting: Show | null = null;
   const showWaiting = (): void => {

@@ -3,13 +3,13 @@ import type { Session } from '../../app/roll/schema.ts';
 import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { exampleRoll } from '../preview/rolls.ts';
 import { statesRoll, watchAlertsRoll } from '../preview/sessions.ts';
-import { type Acts, createActs } from './acts.ts';
+import { createActs, type WindowActions } from './acts.ts';
 import { showPlace } from './places.ts';
 import { createWindowStore, receiveRoll, type WindowStore } from './store.ts';
 
 interface Window {
   readonly store: WindowStore;
-  readonly acts: Acts;
+  readonly acts: WindowActions;
   readonly bridge: FakeBridge;
   session(title: string): Session;
   asked(name: string): readonly unknown[];

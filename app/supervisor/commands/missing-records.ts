@@ -6,13 +6,17 @@
 import { RecordChanged } from '../../records/store.ts';
 import type { TrackedServer } from '../lifecycle/server-registry.ts';
 import type { JudgedLook } from '../monitor/host-monitor.ts';
-import type { ActParts } from './act-parts.ts';
+import type { CommandContext } from './command-context.ts';
 
 /**
  * @param nonces of servers that the look's records do not verify
  * @returns nonces of those that are proved gone
  */
-export async function settleMissing(nonces: readonly string[], sight: JudgedLook, parts: ActParts): Promise<string[]> {
+export async function settleMissing(
+  nonces: readonly string[],
+  sight: JudgedLook,
+  parts: CommandContext,
+): Promise<string[]> {
   const gone: string[] = [];
   for (const nonce of nonces) {
     const known = parts.lives.tracked(nonce);
@@ -27,7 +31,7 @@ export async function settleMissing(nonces: readonly string[], sight: JudgedLook
 async function restore(
   known: TrackedServer,
   sight: JudgedLook,
-  { store, audit, lives, self }: ActParts,
+  { store, audit, lives, self }: CommandContext,
 ): Promise<void> {
   const { record, path, label, ref, host } = known;
   const found = sight.records.stale.find((entry) => entry.path === path);

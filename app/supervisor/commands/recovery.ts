@@ -10,8 +10,8 @@ import { exitWords } from '../lifecycle/lifecycle.ts';
 import type { TrackedServer } from '../lifecycle/server-registry.ts';
 import { remainsOf } from '../terminate/remains.ts';
 import { type TerminationResult, terminateTree } from '../terminate/terminate.ts';
-import type { ActParts } from './act-parts.ts';
-import type { StartWish } from './start-acts.ts';
+import type { CommandContext } from './command-context.ts';
+import type { StartRequest } from './start-handler.ts';
 
 /** Looks that may still find something left before the account is closed. */
 const SWEEPS = 3;
@@ -29,8 +29,8 @@ const FINAL: ReadonlySet<string> = new Set([
 ]);
 
 export class Recovery {
-  readonly #parts: ActParts;
-  readonly #start: (wish: StartWish, by: string) => Promise<CommandResult>;
+  readonly #parts: CommandContext;
+  readonly #start: (wish: StartRequest, by: string) => Promise<CommandResult>;
   readonly #abort: AbortSignal;
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #sweeps = new Set<Promise<void>>();
@@ -41,7 +41,11 @@ export class Recovery {
   #closed = false;
 
   /** @param abort fires when this process lets go of the writer's lock: nothing is signalled after that */
-  constructor(parts: ActParts, start: (wish: StartWish, by: string) => Promise<CommandResult>, abort: AbortSignal) {
+  constructor(
+    parts: CommandContext,
+    start: (wish: StartRequest, by: string) => Promise<CommandResult>,
+    abort: AbortSignal,
+  ) {
     this.#parts = parts;
     this.#start = start;
     this.#abort = abort;

@@ -15,7 +15,7 @@ import { atomicWrite } from '../../util/atomic-write.ts';
 import { OnceSoon } from '../../util/once-soon.ts';
 import { AuditReporter } from '../audit-reporter.ts';
 import { BackgroundTasks } from '../background-tasks.ts';
-import { Acts } from '../commands/acts.ts';
+import { CommandHandler } from '../commands/command-handler.ts';
 import { explain } from '../commands/explain.ts';
 import { Tasks } from '../commands/tasks.ts';
 import type { Actor, Explanation, LogText, Mode, QuitReport, Supervised } from '../core.ts';
@@ -108,7 +108,7 @@ export class HostSupervisor {
   readonly #rounds = new Poller(() => this.#see());
   readonly #readings = new OnceSoon(GATHER_MS, () => this.#judgeAgain());
   readonly #reports = new OnceSoon(GATHER_SESSIONS_MS, () => this.#hearAgain());
-  readonly #acts: Acts;
+  readonly #acts: CommandHandler;
   readonly #news: AuditReporter;
   readonly #onPart: () => void;
   readonly #unfollow: () => void;
@@ -174,7 +174,7 @@ export class HostSupervisor {
       announced: (row, minutes) => this.#news.idleSoon(row, minutes),
       due: (row) => this.#backgroundTasks.run('idle', this.#acts.stopIdle(row.id)),
     });
-    this.#acts = new Acts({
+    this.#acts = new CommandHandler({
       ...parts,
       endingMs: spans.endingMs,
       uid,

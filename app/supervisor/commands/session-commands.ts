@@ -5,13 +5,13 @@ import { identityKey } from '../../identity/identity.ts';
 import type { CommandResult } from '../../roll/commands.ts';
 import { isWorking, type ReportedSession } from '../../sessions/session-source.ts';
 import { ActFailed, done } from '../failure.ts';
-import type { ActParts } from './act-parts.ts';
+import type { CommandContext } from './command-context.ts';
 
 /** How long a server may take to interrupt a session, in milliseconds. */
 const ABORT_MS = 5000;
 
 /** @throws ActFailed when the session is not there, cannot be interrupted, or was not */
-export async function abortSession(key: string, by: string, parts: ActParts): Promise<CommandResult> {
+export async function abortSession(key: string, by: string, parts: CommandContext): Promise<CommandResult> {
   const told = find(key, parts);
   if (!isWorking(told.fact.state))
     throw new ActFailed('not-busy', `${nameOf(told)} does nothing that could be interrupted.`, '');
@@ -25,7 +25,12 @@ export async function abortSession(key: string, by: string, parts: ActParts): Pr
  *
  * @throws ActFailed
  */
-export async function endSession(key: string, force: boolean, by: string, parts: ActParts): Promise<CommandResult> {
+export async function endSession(
+  key: string,
+  force: boolean,
+  by: string,
+  parts: CommandContext,
+): Promise<CommandResult> {
   const told = find(key, parts);
   if (!told.carrier.acts) throw new ActFailed('cannot', `${nameOf(told)} was not ended. ${told.carrier.noActs}`, '');
   const { state, heardAt } = told.fact;
@@ -40,7 +45,7 @@ export async function endSession(key: string, force: boolean, by: string, parts:
   return done(`${nameOf(told)} has ended; its history is kept.`);
 }
 
-function find(key: string, { sessions }: ActParts): ReportedSession {
+function find(key: string, { sessions }: CommandContext): ReportedSession {
   const told = sessions.told(key);
   if (told === null) throw gone();
   return told;
@@ -55,7 +60,7 @@ function nameOf({ fact }: ReportedSession): string {
 }
 
 /** The request goes to a listener that has just been proved to belong to the very server that told of the session. */
-async function interrupt(key: string, told: ReportedSession, by: string, parts: ActParts): Promise<void> {
+async function interrupt(key: string, told: ReportedSession, by: string, parts: CommandContext): Promise<void> {
   const { carrier } = told;
   const name = nameOf(told);
   const server = (await parts.freshLook()).servers.find(

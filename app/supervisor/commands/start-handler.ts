@@ -10,8 +10,8 @@ import { rowName } from '../../text/words.ts';
 import { ActFailed, failed, failureOf } from '../failure.ts';
 import { startServer } from '../lifecycle/starter.ts';
 import { ownerLabel } from '../standing/owner-label.ts';
-import type { ActParts } from './act-parts.ts';
-import { moveAside } from './record-acts.ts';
+import type { CommandContext } from './command-context.ts';
+import { moveAside } from './record-commands.ts';
 
 /** How long a tunnel may take to open, in milliseconds. */
 const PAGE_MS = 3000;
@@ -22,7 +22,7 @@ type StartCommand = Extract<Command, { command: 'start' }>;
 type Owner = ServerRecord['owner'];
 
 /** A start as it is carried out: the owner by identity, no longer by number. */
-export interface StartWish extends Omit<StartCommand, 'command' | 'forPid'> {
+export interface StartRequest extends Omit<StartCommand, 'command' | 'forPid'> {
   readonly owner: Owner;
   /** Automatic restarts in a row that led to this start; 0 for a person's. */
   readonly attempt: number;
@@ -30,14 +30,14 @@ export interface StartWish extends Omit<StartCommand, 'command' | 'forPid'> {
   readonly replaces: string | null;
 }
 
-export class Starts {
-  readonly #parts: ActParts;
+export class StartHandler {
+  readonly #parts: CommandContext;
   readonly #abort: AbortSignal;
   /** Starts under way by kind, folder, port and owner: a second one of the same settles on the first. */
   readonly #running = new Map<string, Promise<CommandResult>>();
 
   /** @param abort fires when this process is about to let go of everything */
-  constructor(parts: ActParts, abort: AbortSignal) {
+  constructor(parts: CommandContext, abort: AbortSignal) {
     this.#parts = parts;
     this.#abort = abort;
   }
@@ -54,7 +54,7 @@ export class Starts {
   }
 
   /** @throws ActFailed when this process is quitting: nobody would see to what came of it */
-  async start(wish: StartWish, by: string): Promise<CommandResult> {
+  async start(wish: StartRequest, by: string): Promise<CommandResult> {
     if (this.#abort.aborted) throw quitting(wish.kind);
     const directory = await this.#canonical(wish.directory);
     const key = [wish.kind, directory, wish.port ?? '', wish.owner?.ref.identity.pid ?? ''].join('\n');
@@ -66,7 +66,7 @@ export class Starts {
   }
 
   /** No other Rollcall starts anything as this account on that machine meanwhile, so that two wishes settle on one. */
-  async #alone(wish: StartWish, by: string): Promise<CommandResult> {
+  async #alone(wish: StartRequest, by: string): Promise<CommandResult> {
     const release = await this.#parts.host.startLock(randomUUID(), this.#abort).catch((error: unknown) => {
       throw this.#abort.aborted ? quitting(wish.kind) : error;
     });
@@ -77,7 +77,7 @@ export class Starts {
     }
   }
 
-  async #startOnce(wish: StartWish, by: string): Promise<CommandResult> {
+  async #startOnce(wish: StartRequest, by: string): Promise<CommandResult> {
     const { settings, tasks, monitor, freshLook } = this.#parts;
     const kind = settings.kindOf(wish.kind);
     if (kind === null) {
@@ -140,7 +140,7 @@ export class Starts {
   }
 
   /** @throws ActFailed when one runs that is bound to somebody else */
-  async #existing(wish: StartWish): Promise<Server | null> {
+  async #existing(wish: StartRequest): Promise<Server | null> {
     const { servers } = await this.#parts.freshLook();
     const here = await this.#alike(
       wish.directory,
@@ -161,7 +161,7 @@ export class Starts {
   }
 
   /** Own records of the same server that are not `same`, after one retry where unknown, are moved aside (rule 4.12). */
-  async #clearTheWay(wish: StartWish, by: string): Promise<void> {
+  async #clearTheWay(wish: StartRequest, by: string): Promise<void> {
     const staleOf = async (records: readonly RecordEntry[]): Promise<RecordEntry[]> => {
       const ofKind = records.filter(({ kind }) => kind === wish.kind);
       const here = await this.#alike(

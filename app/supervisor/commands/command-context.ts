@@ -15,7 +15,7 @@ import type { SettingsSource } from '../settings.ts';
 import type { Tasks } from './tasks.ts';
 
 /** What the acts on servers and records share. */
-export interface ActParts {
+export interface CommandContext {
   readonly host: Host;
   readonly store: RecordStore;
   readonly audit: Audit;

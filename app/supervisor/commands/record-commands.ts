@@ -6,7 +6,7 @@ import type { CommandResult } from '../../roll/commands.ts';
 import type { RecordEntry, Server } from '../../roll/schema.ts';
 import { rowName } from '../../text/words.ts';
 import { ActFailed, done } from '../failure.ts';
-import { type ActParts, serverById } from './act-parts.ts';
+import { type CommandContext, serverById } from './command-context.ts';
 
 function changed(path: string): ActFailed {
   const message = `${path} has changed since it was judged; it was left where it is.`;
@@ -17,7 +17,7 @@ function changed(path: string): ActFailed {
 export async function moveAside(
   entry: RecordEntry,
   by: string,
-  { store, audit }: Pick<ActParts, 'store' | 'audit'>,
+  { store, audit }: Pick<CommandContext, 'store' | 'audit'>,
 ): Promise<void> {
   const path = await store.setAside(entry.path, entry.sha256, Date.now());
   audit.note({
@@ -31,7 +31,12 @@ export async function moveAside(
 }
 
 /** Moves a stale record aside, if it is byte for byte the one that the person saw judged. */
-export async function clearRecord(path: string, sha256: string, by: string, parts: ActParts): Promise<CommandResult> {
+export async function clearRecord(
+  path: string,
+  sha256: string,
+  by: string,
+  parts: CommandContext,
+): Promise<CommandResult> {
   const entry = (await parts.freshLook()).records.stale.find((candidate) => candidate.path === path);
   if (entry === undefined) {
     throw new ActFailed(
@@ -53,13 +58,13 @@ export async function clearRecord(path: string, sha256: string, by: string, part
 }
 
 /** Writes down whether a server stays when Rollcall quits. */
-export async function setKeepRunning(id: string, keepRunning: boolean, parts: ActParts): Promise<CommandResult> {
+export async function setKeepRunning(id: string, keepRunning: boolean, parts: CommandContext): Promise<CommandResult> {
   const row = await rewrite(id, { keepRunning }, parts);
   return done(`${rowName(row)} ${keepRunning ? 'stays' : 'stops'} when Rollcall quits.`);
 }
 
 /** Writes down after how many minutes without a busy session or a client a server is stopped; null: never. */
-export async function setIdle(id: string, minutes: number | null, parts: ActParts): Promise<CommandResult> {
+export async function setIdle(id: string, minutes: number | null, parts: CommandContext): Promise<CommandResult> {
   const row = await rewrite(id, { idleMinutes: minutes }, parts);
   const when = minutes === null ? 'is not stopped for being idle' : `stops when it has been idle for ${minutes} min`;
   return done(`${rowName(row)} ${when}.`);
@@ -68,7 +73,7 @@ export async function setIdle(id: string, minutes: number | null, parts: ActPart
 async function rewrite(
   id: string,
   change: Partial<Pick<ServerRecord, 'keepRunning' | 'idleMinutes'>>,
-  parts: ActParts,
+  parts: CommandContext,
 ): Promise<Server> {
   const { row, record } = serverById(await parts.freshLook(), id, undefined);
   // Read anew: what a stop has just removed must not come back by this.

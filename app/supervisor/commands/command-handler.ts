@@ -16,13 +16,13 @@ import { rebuildLost } from '../reconcile/lost-records.ts';
 import { bindCutOffStarts } from '../reconcile/reconcile.ts';
 import { leakedTargets, serverTarget, type Target, targetById } from '../terminate/targets.ts';
 import type { TerminationResult } from '../terminate/terminate.ts';
-import { type ActParts, serverById } from './act-parts.ts';
+import { type CommandContext, serverById } from './command-context.ts';
 import { settleMissing } from './missing-records.ts';
 import { type Consent, type ReapDependencies, reap, summary } from './reaper.ts';
-import { clearRecord, setIdle, setKeepRunning } from './record-acts.ts';
+import { clearRecord, setIdle, setKeepRunning } from './record-commands.ts';
 import { Recovery } from './recovery.ts';
-import { abortSession, endSession } from './session-acts.ts';
-import { Starts } from './start-acts.ts';
+import { abortSession, endSession } from './session-commands.ts';
+import { StartHandler } from './start-handler.ts';
 
 /** Rows that were ended in this run, so that a second reap of one is a quiet no-op. */
 const REMEMBER_ENDED = 1000;
@@ -37,13 +37,13 @@ const OWNERLESS_EVERY_MS = 60_000;
 
 type ReapCommand = Extract<Command, { command: 'reap' }>;
 
-export class Acts {
-  readonly #parts: ActParts;
+export class CommandHandler {
+  readonly #parts: CommandContext;
   readonly #ending = new Map<string, Promise<TerminationResult>>();
   readonly #stoppingIdle = new Set<string>();
   readonly #ended = new Map<string, string>();
   readonly #ownerless = new Map<string, number>();
-  readonly #starts: Starts;
+  readonly #starts: StartHandler;
   readonly #recovery: Recovery;
   #keeping: Promise<void> | null = null;
   /** Fires when this process is about to let go of the writer's lock: nothing is signalled after that. */
@@ -51,9 +51,9 @@ export class Acts {
   /** Fires at the beginning of quitting: a start that is not ready yet is given up. */
   readonly #leaving = new AbortController();
 
-  constructor(parts: ActParts) {
+  constructor(parts: CommandContext) {
     this.#parts = parts;
-    this.#starts = new Starts(parts, this.#leaving.signal);
+    this.#starts = new StartHandler(parts, this.#leaving.signal);
     this.#recovery = new Recovery(parts, (wish, by) => this.#starts.start(wish, by), this.#abort.signal);
   }
 
