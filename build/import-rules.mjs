@@ -311,7 +311,7 @@ export const rooms = {
 export const exceptions = [
   'app/config/schema.ts → app/hosts/ssh/config/alias.ts',
   'app/supervisor/failure.ts → app/hosts/ssh/contract.ts',
-  'app/supervisor/hosts/fleet.ts → app/control/writer-lock.ts',
+  'app/supervisor/hosts/host-manager.ts → app/control/writer-lock.ts',
   'app/supervisor/local-core.ts → app/control/writer-lock.ts',
   'app/supervisor/local-core.ts → app/hosts/local/local-host.ts',
   'app/supervisor/local-core.ts → app/hosts/local/look/look-client.ts',

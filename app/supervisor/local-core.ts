@@ -23,12 +23,12 @@ import { ensurePrivateFolder } from '../util/folders.ts';
 import type { LocalCore, Mode } from './core.ts';
 import { ActFailed } from './failure.ts';
 import type { GuardPort } from './guard-port.ts';
-import { Fleet } from './hosts/fleet.ts';
+import { HostManager } from './hosts/host-manager.ts';
 import { HostSupervisor } from './hosts/host-supervisor.ts';
 import { openHosts } from './hosts/open-hosts.ts';
 import { NO_REMOTE_HOSTS } from './hosts/remote-hosts.ts';
-import { Memory } from './monitor/memory.ts';
 import { programFileOf } from './monitor/outdated.ts';
+import { ServerHistory } from './monitor/server-history.ts';
 import { failedHooks, SessionPersistence } from './sessions/session-persistence.ts';
 import { openSettings } from './settings.ts';
 import type { Spans } from './spans.ts';
@@ -112,7 +112,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
   const guard = options.guard ?? null;
   const localObserver = await host.observer();
   const writer = writerOf(host);
-  // Filled in below: hooks tell the fleet of changes, and the fleet has the hooks.
+  // Filled in below: hooks tell the hostManager of changes, and the hostManager has the hooks.
   let onHooks = (): void => undefined;
   const keeping = writes
     ? new SessionPersistence({
@@ -138,7 +138,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
       inspect: (pid) => host.inspect(pid),
       onChange,
     });
-  const fleet = new Fleet({
+  const hostManager = new HostManager({
     settings,
     audit,
     paths,
@@ -157,7 +157,7 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
           settings,
           store: new LocalRecords(paths.recordsDir, paths.setAsideDir),
           audit,
-          memory: new Memory(readMemory(paths.seenFile), performance.now()),
+          memory: new ServerHistory(readMemory(paths.seenFile), performance.now()),
           memoryFile: paths.seenFile,
           logsDir: paths.logsDir,
           env,
@@ -196,9 +196,9 @@ export async function openLocalCore(options: OpenLocalCore): Promise<LocalCore> 
             onChange,
           }),
   });
-  onHooks = () => fleet.hooksChanged();
-  await fleet.open();
-  return fleet;
+  onHooks = () => hostManager.hooksChanged();
+  await hostManager.open();
+  return hostManager;
 }
 
 /** This process as records name it; read once. */

@@ -20,7 +20,7 @@ import { alertsOf } from './alerts.ts';
 import type { Judged } from './judged-server.ts';
 
 /** What is known of one host, as it goes into the roll. */
-export interface HostPart extends Pick<Roll, 'servers' | 'leftovers' | 'ended' | 'records' | 'tasks'> {
+export interface HostSnapshot extends Pick<Roll, 'servers' | 'leftovers' | 'ended' | 'records' | 'tasks'> {
   readonly sessions: readonly Session[];
   readonly host: HostEntry;
   /** What keeps Rollcall from its work there. */
@@ -90,7 +90,7 @@ function withLife({ row, record }: Judged['servers'][number], lifeOf: PartInput[
 }
 
 /** What one supervisor knows of its host. */
-export function partOf(input: PartInput): HostPart {
+export function snapshotHost(input: PartInput): HostSnapshot {
   const servers = input.judged.servers.map((server) => input.withSessions(withLife(server, input.lifeOf)));
   const leftovers = input.judged.leftovers.map(({ row }) => row).filter(({ ofPid }) => !input.swept.has(ofPid));
   // The record of a server that went away stands for its entry there; it is no finding of its own.
@@ -111,7 +111,7 @@ export function partOf(input: PartInput): HostPart {
 
 export interface RollInput extends Pick<Roll, 'version' | 'startable' | 'settings' | 'questions' | 'offered'> {
   /** In the order in which hosts are shown; this machine first. */
-  readonly parts: readonly HostPart[];
+  readonly parts: readonly HostSnapshot[];
   readonly timeline: readonly AuditEntry[];
   /** Faults that concern no single host. */
   readonly faults: readonly Alert[];

@@ -144,7 +144,7 @@ export class CommandHandler {
         this.#parts.tasks.dismiss(command.task);
         return done('');
       default:
-        // Hosts are the fleet's.
+        // Hosts are the hostManager's.
         throw new ActFailed('no-host', `${this.#parts.host.name} is looked at already.`, '');
     }
   }

@@ -28,13 +28,13 @@ import { ServerRegistry } from '../lifecycle/server-registry.ts';
 import { supervisedOf } from '../lifecycle/supervised.ts';
 import { ExitWatches } from '../monitor/exit-watches.ts';
 import { HostMonitor, isUndecided, type JudgedLook } from '../monitor/host-monitor.ts';
-import type { Memory } from '../monitor/memory.ts';
 import { Outdated } from '../monitor/outdated.ts';
 import { Poller } from '../monitor/poller.ts';
+import type { ServerHistory } from '../monitor/server-history.ts';
 import { reconcile } from '../reconcile/reconcile.ts';
 import { HostSessions } from '../sessions/host-sessions.ts';
 import type { SettingsSource } from '../settings.ts';
-import { type HostPart, type LifeFacts, partOf } from '../snapshot.ts';
+import { type HostSnapshot, type LifeFacts, snapshotHost } from '../snapshot.ts';
 import { SPANS, type Spans } from '../spans.ts';
 import { leakedTargets, planOf, targetById } from '../terminate/targets.ts';
 
@@ -62,7 +62,7 @@ export interface SupervisorParts {
   readonly settings: Pick<SettingsSource, 'config' | 'kindOf' | 'startable' | 'onChange'>;
   readonly store: RecordStore;
   readonly audit: Audit;
-  readonly memory: Memory;
+  readonly memory: ServerHistory;
   /** File on this machine that carries the memory over a restart; null where none is kept. */
   readonly memoryFile: string | null;
   /** Folder on the host that logs of servers go into. */
@@ -123,7 +123,7 @@ export class HostSupervisor {
   #observing: Promise<void> = Promise.resolve();
   #closing = false;
   #closed = false;
-  #part: HostPart;
+  #part: HostSnapshot;
 
   /** @param onPart its part of the roll has changed */
   constructor(parts: SupervisorParts, onPart: () => void) {
@@ -197,7 +197,7 @@ export class HostSupervisor {
     return this.#parts.mode === 'app' || this.#parts.mode === 'guard';
   }
 
-  get part(): HostPart {
+  get part(): HostSnapshot {
     return this.#part;
   }
 
@@ -406,9 +406,9 @@ export class HostSupervisor {
     );
   }
 
-  #snapshot(): HostPart {
+  #snapshot(): HostSnapshot {
     const { host } = this.#parts;
-    return partOf({
+    return snapshotHost({
       host,
       look: this.#sight?.look ?? null,
       trouble: this.#trouble,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fakeLeftover, fakeServer } from '../../control/fake-core.testing.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { HostEntry } from '../../roll/schema.ts';
-import type { HostPart } from '../snapshot.ts';
+import type { HostSnapshot } from '../snapshot.ts';
 import { type HostFacts, hostPartOf } from './host-words.ts';
 
 const LOST = new SshFailed('box', 'link', 'lost', 'box was lost.', 'Wait.');
@@ -23,7 +23,7 @@ const seen: HostEntry = {
   load1: 0,
   ssh: null,
 };
-const part: HostPart = {
+const part: HostSnapshot = {
   host: seen,
   servers: [
     fakeServer(4711, 'supervised', { host: 'box', stop: { allowed: 'yes' }, restart: { allowed: 'yes' } }),

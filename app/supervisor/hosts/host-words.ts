@@ -3,7 +3,7 @@ import { LOCAL_HOST } from '../../config/schema.ts';
 import type { LinkState } from '../../hosts/ssh/connection/link-state.ts';
 import type { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { HostEntry, Leftover, Permission, Server, Session, SshEntry } from '../../roll/schema.ts';
-import type { HostPart } from '../snapshot.ts';
+import type { HostSnapshot } from '../snapshot.ts';
 
 /** Failures that say that a machine will never do. */
 const UNSUPPORTED: ReadonlySet<string> = new Set(['shell', 'probe']);
@@ -23,7 +23,7 @@ export interface HostFacts {
   /** Why it cannot be used although its link may stand; null when it can. */
   readonly failure: SshFailed | null;
   /** What its supervisor knows; null where none is there, or the rows are listed under another name. */
-  readonly part: HostPart | null;
+  readonly part: HostSnapshot | null;
 }
 
 function stateOf({ link, contacting, failure, part }: HostFacts): HostEntry['state'] {
@@ -104,7 +104,7 @@ export function hostEntryOf(facts: HostFacts): HostEntry {
 }
 
 /** The host's part of the roll: its rows, where they are listed under its name, and its line in any case. */
-export function hostPartOf(facts: HostFacts): HostPart {
+export function hostPartOf(facts: HostFacts): HostSnapshot {
   const host = hostEntryOf(facts);
   const { part } = facts;
   if (part === null) {

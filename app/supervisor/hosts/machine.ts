@@ -16,7 +16,7 @@ import type { ProgramFinder } from '../../servers/kind.ts';
 import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { plural } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
-import { Memory } from '../monitor/memory.ts';
+import { ServerHistory } from '../monitor/server-history.ts';
 import type { SettingsSource } from '../settings.ts';
 import { HostSupervisor } from './host-supervisor.ts';
 import { isUnsupported } from './host-words.ts';
@@ -223,7 +223,7 @@ export class Machine {
         },
         store,
         audit: auditOf(this.name, audit),
-        memory: new Memory(null, performance.now()),
+        memory: new ServerHistory(null, performance.now()),
         memoryFile: null,
         logsDir,
         // A server there has that account's own environment.

@@ -1,16 +1,16 @@
-/** What the fleet asks of the hosts that are reached over SSH, and the answers where there are none. */
+/** What the hostManager asks of the hosts that are reached over SSH, and the answers where there are none. */
 import type { Command, CommandResult } from '../../roll/commands.ts';
 import type { Offered, Question } from '../../roll/schema.ts';
 import type { Actor, QuitReport } from '../core.ts';
 import { ActFailed } from '../failure.ts';
-import type { HostPart } from '../snapshot.ts';
+import type { HostSnapshot } from '../snapshot.ts';
 import type { HostSupervisor } from './host-supervisor.ts';
 
 export interface RemoteHosts {
   /** Connects to what is to be connected at start, without waiting for it. */
   open(): void;
   /** One for each host that is shown: saved ones and those that somebody connected to; in the order of the list. */
-  parts(): readonly HostPart[];
+  parts(): readonly HostSnapshot[];
   /** Those that there is a connection to now, each machine once. */
   supervisors(): readonly HostSupervisor[];
   /**

@@ -10,7 +10,7 @@ import type { Offered, Question, SshEntry } from '../../roll/schema.ts';
 import { plural } from '../../text/words.ts';
 import type { Actor, QuitReport } from '../core.ts';
 import { ActFailed, done, failed, failureOf } from '../failure.ts';
-import type { HostPart } from '../snapshot.ts';
+import type { HostSnapshot } from '../snapshot.ts';
 import type { HostSupervisor } from './host-supervisor.ts';
 import { hostPartOf } from './host-words.ts';
 import { Machine, type MachineParts } from './machine.ts';
@@ -117,7 +117,7 @@ export class SshHosts implements RemoteHosts {
     this.#connectWanted({});
   }
 
-  parts(): readonly HostPart[] {
+  parts(): readonly HostSnapshot[] {
     return [...this.#entries.values()].map((entry) => {
       const { machine } = entry;
       const primary = machine?.name === entry.name;

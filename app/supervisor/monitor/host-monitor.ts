@@ -13,16 +13,16 @@ import type { Judged, JudgedServer } from '../judged-server.ts';
 import type { Spans } from '../spans.ts';
 import { ServerCredentials } from './credentials.ts';
 import { findLeftovers, holdersOf } from './leftovers.ts';
-import type { Memory } from './memory.ts';
 import { type Probed, Probes } from './probes.ts';
 import { Proofs } from './proofs.ts';
 import { buildRoster } from './roster.ts';
+import type { ServerHistory } from './server-history.ts';
 import { SessionReports } from './session-reports.ts';
 
 export interface HostMonitorOptions {
   readonly host: Host;
   readonly store: RecordStore;
-  readonly memory: Memory;
+  readonly memory: ServerHistory;
   readonly kindOf: (name: string) => Kind | null;
   readonly customKinds: () => readonly CustomKind[];
   readonly graceMs: () => number;

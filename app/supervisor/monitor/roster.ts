@@ -17,10 +17,10 @@ import { type PermissionFacts, reapPermission, stopPermission } from '../standin
 import { serviceFact } from '../standing/service.ts';
 import { judgeStanding } from '../standing/standing.ts';
 import { carriedFact, collapseCopies } from './copies.ts';
-import type { Memory } from './memory.ts';
 import type { Probes } from './probes.ts';
 import { processRows } from './process-rows.ts';
 import { busyFact, detachedFact, endpointOf, noteOwner, ownerFact } from './server-facts.ts';
+import type { ServerHistory } from './server-history.ts';
 import { healthWords, ownerRow, sumOrNull } from './server-words.ts';
 
 export interface RosterInput {
@@ -35,7 +35,7 @@ export interface RosterInput {
   readonly live: readonly LiveRecord[];
   /** Why the host cannot prove that a listed process is the one it has seen, by key; null where it can. */
   readonly unprovable: (key: string) => string | null;
-  readonly memory: Memory;
+  readonly memory: ServerHistory;
   readonly probes: Probes;
   readonly kindOf: (name: string) => Kind | null;
   /** Our own uid; null where there are none. */
@@ -120,7 +120,7 @@ function judgeServer(
   const health = endpoint === null ? null : input.probes.health(leader.identity);
   memory.cpu(key, leader.cpuPercent, input.lookedAt);
   const busy = busyFact({ look, kind, leader, roots, below, health, probes: input.probes, memory, spans, now });
-  if (client.state === 'some' || busy.busy === true) memory.sign(key, now);
+  if (client.state === 'some' || busy.busy === true) memory.recordActivity(key, now);
   const memoryBytes = tree.reduce((sum, { info }) => sum + memoryOf(info), 0);
   memory.sample(key, memoryBytes, below.length, now);
 

@@ -10,8 +10,8 @@ import { judgeBusyness } from '../standing/busyness.ts';
 import { meantToStay } from '../standing/meant-to-stay.ts';
 import type { OwnerSearch } from '../standing/owner.ts';
 import type { OwnerFact, StandingFacts } from '../standing/standing.ts';
-import type { Memory } from './memory.ts';
 import type { Probes } from './probes.ts';
+import type { ServerHistory } from './server-history.ts';
 
 /**
  * Where to ask a server: a literal loopback address, never a name. Null when it listens only elsewhere, or there is no
@@ -64,7 +64,7 @@ export function detachedFact(leader: ProcessInfo): StandingFacts['detached'] {
 }
 
 /** Notes who owns it now, or that nobody does any more. */
-export function noteOwner(memory: Memory, key: string, search: OwnerSearch, now: number): void {
+export function noteOwner(memory: ServerHistory, key: string, search: OwnerSearch, now: number): void {
   if (search.fact.state === 'alive' && search.process !== null) {
     const { label, pid } = search.fact;
     memory.ownerSeen(key, { label, pid, key: identityKey(search.process.identity) }, now);
@@ -82,7 +82,7 @@ export interface BusyInput {
   readonly below: readonly ProcessInfo[];
   readonly health: Health | null;
   readonly probes: Probes;
-  readonly memory: Memory;
+  readonly memory: ServerHistory;
   readonly spans: Spans;
   /** Milliseconds on the monotonic clock. */
   readonly now: number;

@@ -4,7 +4,7 @@ import { fakeServer } from '../../control/fake-core.testing.ts';
 import type { CommandResult, Plan } from '../../roll/commands.ts';
 import { done } from '../failure.ts';
 import type { SettingsSource } from '../settings.ts';
-import { Fleet } from './fleet.ts';
+import { HostManager } from './host-manager.ts';
 import type { HostSupervisor } from './host-supervisor.ts';
 import { NO_REMOTE_HOSTS } from './remote-hosts.ts';
 
@@ -24,7 +24,7 @@ function later(ms: number): Answers {
   return { plan: () => after(PLAN), run: () => after(done('Looked.')) };
 }
 
-/** A host with something leaked, as far as the fleet asks it. */
+/** A host with something leaked, as far as the hostManager asks it. */
 function host(name: string, answers: Answers): HostSupervisor {
   const part = {
     host: { id: name, name, state: 'connected', ssh: null },
@@ -40,8 +40,8 @@ function host(name: string, answers: Answers): HostSupervisor {
   return { part, startable: [], ...answers } as unknown as HostSupervisor;
 }
 
-function fleet(...others: readonly HostSupervisor[]): Fleet {
-  return new Fleet({
+function hostManager(...others: readonly HostSupervisor[]): HostManager {
+  return new HostManager({
     local: () => host('local', QUICK),
     remote: () => ({ ...NO_REMOTE_HOSTS, supervisors: () => others, parts: () => others.map(({ part }) => part) }),
     settings: {
@@ -67,7 +67,7 @@ afterEach(() => {
 
 test('D2 a plan of what is leaked leaves a host out that does not answer within 5 s, and waits for one that does', async () => {
   let plan: Plan | null = null;
-  void fleet(host('far', SILENT), host('slow', later(4000)), host('broken', BROKEN))
+  void hostManager(host('far', SILENT), host('slow', later(4000)), host('broken', BROKEN))
     .plan('leaked')
     .then((made) => {
       plan = made;
@@ -80,7 +80,7 @@ test('D2 a plan of what is leaked leaves a host out that does not answer within 
 
 test('D2 a look at every host is over without one that does not answer', async () => {
   let result: CommandResult | null = null;
-  void fleet(host('far', SILENT), host('broken', BROKEN))
+  void hostManager(host('far', SILENT), host('broken', BROKEN))
     .run({ command: 'look' }, 'window')
     .then((made) => {
       result = made;
@@ -92,6 +92,6 @@ test('D2 a look at every host is over without one that does not answer', async (
 });
 
 test('hosts that answer keep no timer', async () => {
-  await fleet(host('near', QUICK)).plan('leaked');
+  await hostManager(host('near', QUICK)).plan('leaked');
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Memory } from './memory.ts';
+import { ServerHistory } from './server-history.ts';
 
 const OWNER = { label: 'node launcher.js', pid: 4711, key: 'identity of the owner' };
 const DAY = 24 * 3600 * 1000;
@@ -12,44 +12,45 @@ const textOf = (lastSignAt: number | null): string =>
   });
 
 test('an owner and the last sign survive a restart, measured on the new clock', () => {
-  const first = new Memory(null, 1000);
+  const first = new ServerHistory(null, 1000);
   first.ownerSeen('key', OWNER, 1000);
-  const second = new Memory(first.text(1000), 50_000);
+  const second = new ServerHistory(first.text(1000), 50_000);
   expect(second.of('key').owner).toMatchObject({ label: 'node launcher.js', gone: false });
   expect(50_000 - (second.of('key').lastSignAt ?? 0)).toBeLessThan(5000);
 });
 
 test('when an owner went is known only if it was seen to go', () => {
-  const seen = new Memory(null, 0);
+  const seen = new ServerHistory(null, 0);
   seen.ownerSeen('key', OWNER, 0);
   seen.sample('key', 1, 0, 0);
   seen.ownerGone('key');
   expect(seen.of('key').owner?.endedAt).not.toBeNull();
 
-  const restarted = new Memory(textOf(Date.now()), 0);
+  const restarted = new ServerHistory(textOf(Date.now()), 0);
   restarted.ownerGone('key');
   expect(restarted.of('key').owner).toMatchObject({ gone: true, endedAt: null });
 });
 
 test('what is old, or tells nothing, is not taken over, and what is never seen again is forgotten', () => {
-  expect(new Memory(textOf(Date.now() - 31 * DAY), 0).ownerPids()).toEqual([]);
-  expect(new Memory(textOf(null), 0).ownerPids()).toEqual([]);
-  const kept = new Memory(textOf(Date.now() - DAY), 0);
+  expect(new ServerHistory(textOf(Date.now() - 31 * DAY), 0).ownerPids()).toEqual([]);
+  expect(new ServerHistory(textOf(null), 0).ownerPids()).toEqual([]);
+  const kept = new ServerHistory(textOf(Date.now() - DAY), 0);
   expect(kept.ownerPids()).toEqual([4711]);
   kept.forget(1);
   expect(kept.ownerPids()).toEqual([]);
 });
 
 test('a sign in the future, after the clock was set back, counts as now', () => {
-  expect(new Memory(textOf(Date.now() + DAY), 500).of('key').lastSignAt).toBe(500);
+  expect(new ServerHistory(textOf(Date.now() + DAY), 500).of('key').lastSignAt).toBe(500);
 });
 
 test('anything else than its own text is ignored', () => {
-  for (const text of ['', '{', '[]', '{"version":2,"servers":{}}']) expect(new Memory(text, 0).ownerPids()).toEqual([]);
+  for (const text of ['', '{', '[]', '{"version":2,"servers":{}}'])
+    expect(new ServerHistory(text, 0).ownerPids()).toEqual([]);
 });
 
 test('what could not be written is due again', () => {
-  const memory = new Memory(null, 0);
+  const memory = new ServerHistory(null, 0);
   memory.ownerSeen('key', OWNER, 0);
   expect(memory.text(0)).not.toBeNull();
   expect(memory.text(1)).toBeNull();

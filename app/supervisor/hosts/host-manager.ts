@@ -20,7 +20,7 @@ import { rollOf } from '../snapshot.ts';
 import { type HostSupervisor, SETTLE_MS } from './host-supervisor.ts';
 import type { RemoteHosts } from './remote-hosts.ts';
 
-export interface FleetParts {
+export interface HostManagerOptions {
   readonly local: (onPart: () => void) => HostSupervisor;
   readonly remote: (onPart: () => void) => RemoteHosts;
   readonly settings: SettingsSource;
@@ -41,8 +41,8 @@ const PATIENCE_MS = 5000;
 
 type HostCommand = Extract<Command, { command: 'connect' | 'disconnect' | 'save-host' | 'remove-host' }>;
 
-export class Fleet implements LocalCore {
-  readonly #parts: FleetParts;
+export class HostManager implements LocalCore {
+  readonly #parts: HostManagerOptions;
   readonly #local: HostSupervisor;
   readonly #remote: RemoteHosts;
   readonly #backgroundTasks = new BackgroundTasks(() => this.#publish());
@@ -53,7 +53,7 @@ export class Fleet implements LocalCore {
   #closing = false;
   #roll: Roll;
 
-  constructor(parts: FleetParts) {
+  constructor(parts: HostManagerOptions) {
     this.#parts = parts;
     this.#local = parts.local(() => this.#publish());
     this.#remote = parts.remote(() => this.#publish());

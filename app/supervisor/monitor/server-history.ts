@@ -60,7 +60,7 @@ const fileSchema = z.object({
  * All times are milliseconds on the monotonic clock (`performance.now()`), which no setting of the time changes and
  * which stands still in suspend; only an owner's `endedAt` is a time of day, for people.
  */
-export class Memory {
+export class ServerHistory {
   readonly #servers = new Map<string, Remembered>();
   #ownersChanged = false;
   #signsChanged = false;
@@ -92,7 +92,7 @@ export class Memory {
     const entry = this.of(key);
     if (entry.owner?.key !== owner.key || entry.owner.gone) this.#ownersChanged = true;
     entry.owner = { ...owner, gone: false, endedAt: null };
-    this.sign(key, now);
+    this.recordActivity(key, now);
   }
 
   /** Notes that the owner is gone. When it went is known only if this process saw it while it lived. */
@@ -104,7 +104,7 @@ export class Memory {
   }
 
   /** Notes a client or a sign of work. */
-  sign(key: string, now: number): void {
+  recordActivity(key: string, now: number): void {
     this.of(key).lastSignAt = now;
     this.#signsChanged = true;
   }
