@@ -129,7 +129,7 @@ class PortableHost extends LocalFiles implements Host {
 }
 
 /** Our own PID and every ancestor of ours. */
-function ownLine(rows: readonly ListedProcess[]): ReadonlySet<number> {
+function selfAndAncestors(rows: readonly ListedProcess[]): ReadonlySet<number> {
   const parents = new Map(rows.map(({ pid, ppid }) => [pid, ppid]));
   const line = new Set<number>();
   for (let pid = process.pid; pid > 0 && !line.has(pid); pid = parents.get(pid) ?? 0) line.add(pid);
@@ -141,5 +141,5 @@ export async function createPortableHost(stateDir: string, recognise: Recognise)
   const [observer, rows] = await Promise.all([portableObserver(stateDir), listProcesses()]);
   const looker = portableLooker(recognise);
   await looker.start({ observer, procRoot: '', ownUid: process.getuid?.() ?? -1 });
-  return new PortableHost(looker, observer, ownLine(rows));
+  return new PortableHost(looker, observer, selfAndAncestors(rows));
 }

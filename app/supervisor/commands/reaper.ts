@@ -10,7 +10,7 @@ import { failureOf } from '../failure.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import type { ServerRegistry } from '../lifecycle/server-registry.ts';
 import { causeOfAct, type HostSessions } from '../sessions/host-sessions.ts';
-import { isStill } from '../standing/belongings.ts';
+import { isStill } from '../standing/server-tree.ts';
 import { consentMissing, permissionOf, type Target } from '../terminate/targets.ts';
 import { type TerminationResult, type TerminationTarget, terminateTree } from '../terminate/terminate.ts';
 import type { Tasks } from './tasks.ts';

@@ -8,7 +8,7 @@ import type { CommandResult } from '../../roll/commands.ts';
 import { ActFailed, done, failureOf } from '../failure.ts';
 import { exitWords } from '../lifecycle/lifecycle.ts';
 import type { TrackedServer } from '../lifecycle/server-registry.ts';
-import { remainsOf } from '../terminate/remains.ts';
+import { survivorsOf } from '../terminate/survivors.ts';
 import { type TerminationResult, terminateTree } from '../terminate/terminate.ts';
 import type { CommandContext } from './command-context.ts';
 import type { StartRequest } from './start-handler.ts';
@@ -212,7 +212,7 @@ export class Recovery {
     const { monitor, uid } = this.#parts;
     for (let round = 0; round < SWEEPS && !this.#abort.aborted; round += 1) {
       const look = await monitor.look(known.processes.map(({ pid }) => pid));
-      const roots = remainsOf({
+      const roots = survivorsOf({
         look,
         nonce: known.record.nonce,
         server: known.ref.identity,

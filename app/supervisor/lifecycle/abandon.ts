@@ -4,7 +4,7 @@ import { AuditUnwritable } from '../../audit/audit.ts';
 import { type Look, LookFailed, type Spawned } from '../../hosts/host.ts';
 import type { ServerRecord } from '../../records/schema.ts';
 import type { Kind } from '../../servers/kind.ts';
-import { remainsOf } from '../terminate/remains.ts';
+import { survivorsOf } from '../terminate/survivors.ts';
 import { type TerminationResult, terminateTree } from '../terminate/terminate.ts';
 import type { StartDependencies } from './start-order.ts';
 
@@ -53,7 +53,7 @@ export async function endStart(
   try {
     for (let round = 0; round < SWEEPS; round += 1) {
       const look = await lookPatiently(deps, spawned);
-      const roots = remainsOf({ look, nonce: record.nonce, server: identity, processes: [identity], uid: deps.uid });
+      const roots = survivorsOf({ look, nonce: record.nonce, server: identity, processes: [identity], uid: deps.uid });
       if (roots.length === 0) return ended;
       ended = await terminateTree(
         { label: subject, roots, kind, endpoint: null, ports: [] },

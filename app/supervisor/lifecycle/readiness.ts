@@ -6,8 +6,8 @@ import type { Endpoint, Health } from '../../servers/kind.ts';
 import { oneLine, redactArgv } from '../../servers/redact.ts';
 import { serverLabel } from '../../text/words.ts';
 import { ActFailed } from '../failure.ts';
-import { groupsOf } from '../standing/belongings.ts';
 import { nameOf } from '../standing/owner-label.ts';
+import { groupsOf } from '../standing/server-tree.ts';
 import { startedNoEarlier } from '../standing/tree.ts';
 import type { StartDependencies, StartOrder } from './start-order.ts';
 

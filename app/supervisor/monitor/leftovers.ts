@@ -4,10 +4,10 @@ import { isFinished, memoryOf } from '../../hosts/process-info.ts';
 import { idOf } from '../../identity/ids.ts';
 import type { Leftover } from '../../roll/schema.ts';
 import { oneLine, redactArgv } from '../../servers/redact.ts';
-import { doubtAbout, isUnproved, markedPid, ourselves } from '../standing/belongings.ts';
-import { meantToStay } from '../standing/meant-to-stay.ts';
+import { isDetached } from '../standing/detached.ts';
 import { nameOf, ownerLabel } from '../standing/owner-label.ts';
 import { leftoverPermission } from '../standing/permissions.ts';
+import { isUnproved, markedPid, reasonToKeep, selfProcesses } from '../standing/server-tree.ts';
 import { childrenOf, startedNoEarlier, type TreeNode, treeBelow } from '../standing/tree.ts';
 import { processRows } from './process-rows.ts';
 
@@ -78,7 +78,7 @@ export function findLeftovers(
   uid: number | null,
 ): JudgedLeftover[] {
   const children = childrenOf(look);
-  const self = ourselves(look);
+  const self = selfProcesses(look);
   const orphans = marksOf(look).filter(
     (marked) =>
       !isFinished(marked.info) &&
@@ -113,7 +113,7 @@ function leftoverRow(
   ];
   // What ends with it: a part that was meant to stay, or is another user's, is left alone.
   const ends = tree.filter(
-    (node) => node.info === info || (!meantToStay(node.info, info) && node.info.uid === info.uid),
+    (node) => node.info === info || (!isDetached(node.info, info) && node.info.uid === info.uid),
   );
   return {
     id: idOf(info.identity),
@@ -129,6 +129,6 @@ function leftoverRow(
     startedAt: new Date(info.startedAt).toISOString(),
     directory: info.cwd,
     processes: processRows(ends, info.pid, new Set()).map((row) => ({ ...row, role: 'child' })),
-    reap: leftoverPermission({ uid: info.uid, ownUid, doubt: doubtAbout(look, tree, null) }),
+    reap: leftoverPermission({ uid: info.uid, ownUid, doubt: reasonToKeep(look, tree, null) }),
   };
 }

@@ -10,10 +10,10 @@ import type { ServerGroup } from '../../servers/recognition/group.ts';
 import { redactArgv } from '../../servers/redact.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import type { Spans } from '../spans.ts';
-import { belongingsOf, groupsOf, othersOf } from '../standing/belongings.ts';
 import { clientFact, clientsOf } from '../standing/clients.ts';
 import { findOwner } from '../standing/owner.ts';
 import { type PermissionFacts, reapPermission, stopPermission } from '../standing/permissions.ts';
+import { groupsOf, otherServers, serverTree } from '../standing/server-tree.ts';
 import { serviceFact } from '../standing/service.ts';
 import { judgeStanding } from '../standing/standing.ts';
 import { carriedFact, collapseCopies } from './copies.ts';
@@ -98,12 +98,12 @@ function judgeServer(
   const roots = group.pids.map((pid) => look.processes.get(pid)).filter((info) => info !== undefined);
   const kind = input.kindOf(group.recognition.kind);
   const own = new Set(group.pids);
-  const others = othersOf(groups, group.leader);
+  const others = otherServers(groups, group.leader);
   const record =
     input.live.find(({ ref }) => roots.some(({ identity }) => identityKey(identity) === identityKey(ref.identity))) ??
     null;
   const spawned = record?.record.spawned?.identity ?? null;
-  const tree = belongingsOf({ look, roots, leader, mark: kind?.mark ?? null, spawned, others, uid });
+  const tree = serverTree({ look, roots, leader, mark: kind?.mark ?? null, spawned, others, uid });
   const below = tree.flatMap(({ info, respawner }) => (own.has(info.pid) || respawner === true ? [] : [info]));
   const treePids = new Set(tree.map(({ info }) => info.pid));
   const endpoint = endpointOf(look, roots, input.reach, record === null ? null : input.credentialsOf(key));

@@ -7,7 +7,7 @@ import { loopbackOf } from '../../servers/client/http.ts';
 import type { Busyness, Endpoint, Health, Kind } from '../../servers/kind.ts';
 import type { Spans } from '../spans.ts';
 import { judgeBusyness } from '../standing/busyness.ts';
-import { meantToStay } from '../standing/meant-to-stay.ts';
+import { isDetached } from '../standing/detached.ts';
 import type { OwnerSearch } from '../standing/owner.ts';
 import type { OwnerFact, StandingFacts } from '../standing/standing.ts';
 import type { Probes } from './probes.ts';
@@ -57,7 +57,7 @@ export function ownerFact(
 /** Whether somebody meant it to stay when its terminal closes. */
 export function detachedFact(leader: ProcessInfo): StandingFacts['detached'] {
   if (leader.ignoresHangup === true) return { state: 'yes', fact: 'it ignores the hangup signal, as nohup makes it' };
-  if (meantToStay(leader, null)) return { state: 'yes', fact: 'it was started through nohup' };
+  if (isDetached(leader, null)) return { state: 'yes', fact: 'it was started through nohup' };
   if (leader.ignoresHangup === null) return { state: 'unknown', fact: 'its ignored signals could not be read' };
   if (leader.marks === null) return { state: 'unknown', fact: 'its environment could not be read, and may name nohup' };
   return { state: 'no', fact: 'hangup is not ignored' };

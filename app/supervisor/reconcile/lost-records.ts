@@ -13,7 +13,7 @@ import { RECORD_VERSION, type ServerRecord } from '../../records/schema.ts';
 import type { RecordStore } from '../../records/store.ts';
 import type { ServerGroup } from '../../servers/recognition/group.ts';
 import { redactArgv } from '../../servers/redact.ts';
-import { groupsOf } from '../standing/belongings.ts';
+import { groupsOf } from '../standing/server-tree.ts';
 
 export interface LostDependencies {
   readonly store: RecordStore;

@@ -12,8 +12,8 @@ import { memoryOf } from '../../hosts/process-info.ts';
 import { identityKey, type ProcessIdentity, type Verdict, type VerdictWord } from '../../identity/identity.ts';
 import { disposeServer } from '../../servers/client/dispose.ts';
 import type { Endpoint, Kind } from '../../servers/kind.ts';
-import { belongingsOf, groupsOf, isStill, othersOf } from '../standing/belongings.ts';
 import { nameOf } from '../standing/owner-label.ts';
+import { groupsOf, isStill, otherServers, serverTree } from '../standing/server-tree.ts';
 import { type Member, Members, refusalSentence } from './members.ts';
 
 /** How long a swept child may take after SIGTERM, and after SIGKILL, in milliseconds. */
@@ -225,7 +225,7 @@ class Termination {
   async #extend(look: Look, first: boolean): Promise<number> {
     const known = this.#members.all.map(({ info }) => info).filter((info) => isStill(look, info));
     const leader = this.#target.leader ?? this.#target.roots.at(-1) ?? null;
-    const tree = belongingsOf({
+    const tree = serverTree({
       look,
       // Marks name a server that may be dead by now, so its own processes stay roots after they have ended.
       roots: [...new Set([...known, ...this.#target.roots])],
@@ -233,7 +233,7 @@ class Termination {
       spawned: this.#target.spawned ?? null,
       leader,
       // A server that has the leader's number by now is another one.
-      others: othersOf(groupsOf(look), leader !== null && isStill(look, leader) ? leader.pid : null),
+      others: otherServers(groupsOf(look), leader !== null && isStill(look, leader) ? leader.pid : null),
       uid: this.#deps.uid,
     });
     let added = 0;

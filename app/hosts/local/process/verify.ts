@@ -27,7 +27,7 @@ export interface VerifierOptions {
 const ATTEMPTS = 3;
 
 /** The processes that are never a target: this one and every ancestor of it. */
-export function ownLine(reader: ProcReader, pid = process.pid): ReadonlySet<number> {
+export function selfAndAncestors(reader: ProcReader, pid = process.pid): ReadonlySet<number> {
   const line = new Set<number>();
   for (let next = pid; next > 0 && !line.has(next); ) {
     line.add(next);
@@ -46,7 +46,7 @@ export class Verifier {
   constructor(options: VerifierOptions) {
     this.#options = options;
     this.#reader = new ProcReader(options.procRoot);
-    this.#self = ownLine(this.#reader);
+    this.#self = selfAndAncestors(this.#reader);
   }
 
   /** Why a number may not be a target at all, or null. */

@@ -37,7 +37,7 @@ test('a first contact tells the machine, the account and what it has', async () 
     path: '/usr/bin:/bin',
     stateDir: '/home/me/.local/state/rollcall',
     processes: 'all',
-    ownLine: [30, 20, 1],
+    selfAndAncestors: [30, 20, 1],
     tools: new Set(['grep', 'ls', 'stat', 'ps', 'grep-nul', 'grep-z', 'ls-b']),
     python: '/usr/bin/python3',
   });

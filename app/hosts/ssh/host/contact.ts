@@ -24,7 +24,7 @@ export interface Contact {
   /** `all` processes are in its /proc, only our `own`, or it has none and `ps` tells. */
   readonly processes: 'all' | 'own' | 'ps';
   /** This connection's own line of processes: never targets, and their connections are never clients. */
-  readonly ownLine: readonly number[];
+  readonly selfAndAncestors: readonly number[];
   readonly tools: ReadonlySet<string>;
   /** A python3 with working pidfd calls; null where there is none. */
   readonly python: string | null;
@@ -102,7 +102,7 @@ export function readContact(host: string, answer: Answer, local: Observer | null
     path: text('path'),
     stateDir: text('state'),
     processes: proc === 'all' || proc === 'own' ? proc : 'ps',
-    ownLine: text('line').split(/ +/u).filter(Boolean).map(Number),
+    selfAndAncestors: text('line').split(/ +/u).filter(Boolean).map(Number),
     tools,
     python: text('python') || null,
   };

@@ -86,7 +86,9 @@ export class RemoteLooker {
         peers: new Set<number>(),
         networks: new Set<number>(),
       };
-      const ownPids = [...new Set([...this.#contact.ownLine, ...this.#snapshot.ownLine, ...request.ownPids])];
+      const ownPids = [
+        ...new Set([...this.#contact.selfAndAncestors, ...this.#snapshot.selfAndAncestors, ...request.ownPids]),
+      ];
       const steps = this.#collector.steps({ ...sure, ownPids });
       for (;;) {
         const step = steps.next();

@@ -133,7 +133,7 @@ export class Observing {
   constructor(shell: RemoteShell, contact: Contact) {
     this.#shell = shell;
     this.#contact = contact;
-    this.#self = new Set(contact.ownLine);
+    this.#self = new Set(contact.selfAndAncestors);
   }
 
   /** @param wantsNonce tells the nonce in its environment as well, which costs one process more */

@@ -273,8 +273,8 @@ test('what a connection runs under is what lives as long as it does, whatever sh
   for (const account of [{ name: 'root' }, { name: 'root', shell }]) {
     const box = await testSshd({ accounts: [account] });
     const { contact } = await hostOver(await linkTo(box));
-    expect(contact.ownLine).toEqual(expect.arrayContaining([...box.connections()]));
-    expect(contact.ownLine.filter((pid) => !isAlive(pid))).toEqual([]);
+    expect(contact.selfAndAncestors).toEqual(expect.arrayContaining([...box.connections()]));
+    expect(contact.selfAndAncestors.filter((pid) => !isAlive(pid))).toEqual([]);
   }
 });
 

@@ -36,7 +36,7 @@ export class PsLooker {
     const usage = usageIn(answer);
     const everyone = new Map(rows.map((row) => [row.pid, describeListed(row, usage.get(row.pid), this.#contact)]));
     const [, ...line] = (answer.text('line') ?? '').split(/ +/u).map(Number);
-    const ownPids = [...new Set([...this.#contact.ownLine, ...line, ...request.ownPids])];
+    const ownPids = [...new Set([...this.#contact.selfAndAncestors, ...line, ...request.ownPids])];
     const why = this.#contact.tools.has('lsof') ? 'denied' : 'no-lsof';
     return assemble(everyone, connectionsIn(answer), { ...request, ownPids }, this.#recognise, place, begun, why);
   }

@@ -113,7 +113,7 @@ function pidOf(path: string): number | null {
 export class Snapshot implements ProcSource {
   self = 0;
   /** This connection's own line of processes, as of the last answer. */
-  ownLine: readonly number[] = [];
+  selfAndAncestors: readonly number[] = [];
   readonly #escaped: boolean;
   readonly #ownUid: number;
   #listed: number[] = [];
@@ -166,7 +166,7 @@ export class Snapshot implements ProcSource {
   add(answer: Answer, asked: Iterable<number>, programs: Iterable<number> = []): void {
     const [self, ...line] = (answer.text('line') ?? '').split(/ +/u).map(Number);
     this.self = self ?? 0;
-    this.ownLine = line;
+    this.selfAndAncestors = line;
     for (const pid of asked) this.#forget(pid);
     const files = splitFiles(answer.bytes('files') ?? Buffer.alloc(0));
     for (const [path, bytes] of files) this.#addFile(path, bytes);

@@ -70,7 +70,7 @@ class SshHost implements Host {
     this.name = shell.host;
     this.signalling = signallingOf(shell.host, contact);
     this.uid = contact.uid;
-    this.ownPids = contact.ownLine;
+    this.ownPids = contact.selfAndAncestors;
     this.#shell = shell;
     this.#contact = contact;
     this.#base = machineFolder(contact);

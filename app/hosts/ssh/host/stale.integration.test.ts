@@ -147,7 +147,7 @@ thread = threading.Thread(target=work); thread.start(); thread.join()
     if (shell.missing !== null) context.skip(shell.missing);
     const ref = await recorded(host, (await witness('here')).pid);
     // This process stands for the session's sshd: the shell runs under it.
-    expect(contact.ownLine).toContain(process.pid);
+    expect(contact.selfAndAncestors).toContain(process.pid);
     for (const pid of [0, 1, -5, 1.5, Number.NaN, 4_194_305, process.pid]) {
       await refused(host, { ...ref, identity: { ...ref.identity, pid } }, { verdict: 'unknown' });
     }

@@ -7,11 +7,11 @@ import { isFinished } from '../../hosts/process-info.ts';
 import { identityKey, type ProcessIdentity, type StartTime } from '../../identity/identity.ts';
 import { nonceOf } from '../../records/judge.ts';
 import type { ServerGroup } from '../../servers/recognition/group.ts';
-import { doubtAbout, groupsOf, isUnproved, markedPid, othersOf, ourselves } from '../standing/belongings.ts';
-import { meantToStay } from '../standing/meant-to-stay.ts';
+import { isDetached } from '../standing/detached.ts';
+import { groupsOf, isUnproved, markedPid, otherServers, reasonToKeep, selfProcesses } from '../standing/server-tree.ts';
 import { ancestorsOf, startedNoEarlier, treeBelow } from '../standing/tree.ts';
 
-export interface RemainsInput {
+export interface SurvivorsInput {
   readonly look: Look;
   readonly nonce: string;
   /** The process that did the work, or was to do it; it may be gone. */
@@ -26,31 +26,31 @@ export interface RemainsInput {
  * The topmost of the remains; the rest descends from them. Other servers have a standing of their own, and what
  * something else speaks for is not taken on the word of an inherited mark.
  */
-export function remainsOf(input: RemainsInput): ProcessInfo[] {
+export function survivorsOf(input: SurvivorsInput): ProcessInfo[] {
   const { look, uid } = input;
   const recorded = new Set(input.processes.map(identityKey));
   // Its own wrappers, and what they have started anew, are recognised like servers; they are not "others" here.
-  const others = othersOf(
+  const others = otherServers(
     groupsOf(look).filter((group) => !isOwn(group, look, input.nonce, recorded)),
     null,
   );
   // A wrapper of ours is a child of ours, so only what we descend from is beyond doubt not part of it.
   const above = new Set(look.ownPids.flatMap((own) => [own, ...ancestorsOf(look, own).map(({ pid }) => pid)]));
-  const self = ourselves(look);
+  const self = selfProcesses(look);
   const mayEnd = (info: ProcessInfo): boolean =>
     !isFinished(info) &&
     !above.has(info.pid) &&
     !others.has(info.pid) &&
     !isUnproved(look, info.pid) &&
     (uid === null || info.uid === uid) &&
-    !meantToStay(info, null);
+    !isDetached(info, null);
   const seen = [...look.processes.values()].filter((info) => isRecorded(info, recorded) && mayEnd(info));
   const marked = [...look.processes.values()].filter(
     (info) => !isRecorded(info, recorded) && !self.has(info.pid) && isMarked(info, input) && mayEnd(info),
   );
   const sure = marked.filter(
     (info) =>
-      doubtAbout(
+      reasonToKeep(
         look,
         treeBelow(look, [info.pid], (below) => !mayEnd(below)),
         null,
@@ -75,7 +75,7 @@ function isRecorded(info: ProcessInfo | undefined, recorded: ReadonlySet<string>
   return info !== undefined && recorded.has(identityKey(info.identity));
 }
 
-function isMarked(info: ProcessInfo, { nonce, server, look }: RemainsInput): boolean {
+function isMarked(info: ProcessInfo, { nonce, server, look }: SurvivorsInput): boolean {
   if (info.marks?.ROLLCALL_NONCE === nonce) return true;
   // The number in the mark means our server only while nobody else has it, and only in what started after it.
   const holder = look.processes.get(server.pid);

@@ -6,7 +6,7 @@ import type { Look, ProcessInfo } from '../../hosts/host.ts';
 import { isFinished } from '../../hosts/process-info.ts';
 import { recognisable } from '../../servers/recognition/group.ts';
 import { isPlainWrapper, loopsOver } from '../../servers/recognition/wrappers.ts';
-import { meantToStay } from './meant-to-stay.ts';
+import { isDetached } from './detached.ts';
 import { isAdopter } from './owner.ts';
 import { serviceUnit } from './service.ts';
 import { startedNoEarlier } from './tree.ts';
@@ -21,7 +21,7 @@ const LONGEST_CHAIN = 64;
  * @param top the server's topmost own process
  * @param uid our uid; null where there are none
  */
-export function respawnersAbove(
+export function restartLoopsAbove(
   look: Look,
   top: ProcessInfo,
   children: ReadonlyMap<number, readonly ProcessInfo[]>,
@@ -52,6 +52,6 @@ function isRespawner(shell: ProcessInfo, look: Look, uid: number | null): boolea
   if (!loopsOver(recognisable(shell))) return false;
   if (uid !== null && shell.uid !== uid) return false;
   if (shell.ownPidNamespace !== look.observer.pidNamespace || shell.tty !== 0) return false;
-  if (shell.ignoresHangup !== false || meantToStay(shell, null)) return false;
+  if (shell.ignoresHangup !== false || isDetached(shell, null)) return false;
   return shell.cgroup !== null && serviceUnit(shell.cgroup) === null;
 }

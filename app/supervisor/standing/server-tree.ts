@@ -8,9 +8,9 @@ import { isFinished } from '../../hosts/process-info.ts';
 import { identityKey, type ProcessIdentity } from '../../identity/identity.ts';
 import { groupServers, ownPids, recognisable, type ServerGroup } from '../../servers/recognition/group.ts';
 import { editorLabel } from '../../servers/recognition/labels.ts';
-import { meantToStay } from './meant-to-stay.ts';
+import { isDetached } from './detached.ts';
 import { nameOf, ownerLabel } from './owner-label.ts';
-import { respawnersAbove } from './respawners.ts';
+import { restartLoopsAbove } from './restart-loops.ts';
 import { serviceUnit } from './service.ts';
 import { ancestorsOf, childrenOf, startedNoEarlier, type TreeNode, treeBelow } from './tree.ts';
 
@@ -57,7 +57,7 @@ export function isUnproved(look: Look, pid: number): boolean {
  *
  * @param root the server it is marked by; null when that is gone
  */
-export function doubtAbout(look: Look, tree: readonly TreeNode[], root: ProcessInfo | null): string | null {
+export function reasonToKeep(look: Look, tree: readonly TreeNode[], root: ProcessInfo | null): string | null {
   const [top] = tree;
   if (top === undefined) return null;
   const parent = look.processes.get(top.info.ppid);
@@ -68,7 +68,7 @@ export function doubtAbout(look: Look, tree: readonly TreeNode[], root: ProcessI
     const who = `${nameOf(info)}, PID ${info.pid},`;
     // A terminal multiplexer started by a tool hands its mark to every shell that a person opens in it.
     if (info.tty !== 0) return `${who} has a terminal`;
-    if (meantToStay(info, root)) return `${who} was started to outlive its parent`;
+    if (isDetached(info, root)) return `${who} was started to outlive its parent`;
     const editor = editorLabel(recognisable(info));
     if (editor !== null) return `${who} is ${editor}`;
     if (SHARED_DAEMONS.has(nameOf(info).replace(/:$/u, '')) || SHARED_DAEMONS.has(info.comm))
@@ -80,7 +80,7 @@ export function doubtAbout(look: Look, tree: readonly TreeNode[], root: ProcessI
 }
 
 /** Our own processes on that host, what they descend from and what descends from them: never part of anything that ends. */
-export function ourselves(look: Look): ReadonlySet<number> {
+export function selfProcesses(look: Look): ReadonlySet<number> {
   let self = selfOfLook.get(look);
   if (self === undefined) {
     const below = treeBelow(look, look.ownPids, () => false).map(({ info }) => info.pid);
@@ -106,7 +106,7 @@ export function groupsOf(look: Look): readonly ServerGroup[] {
 }
 
 /** PIDs of every other server, wrappers and helpers included: where this one's tree ends. */
-export function othersOf(groups: readonly ServerGroup[], leader: number | null): ReadonlySet<number> {
+export function otherServers(groups: readonly ServerGroup[], leader: number | null): ReadonlySet<number> {
   return ownPids(groups.filter((group) => group.leader !== leader));
 }
 
@@ -127,13 +127,13 @@ function isMarkedBy(info: ProcessInfo, root: ProcessInfo, mark: MarkName, look: 
 }
 
 /** The process that our record says was started for the server, where it lives and is none of the server's own. */
-function starterOf({ look, spawned, uid }: BelongingsInput, own: ReadonlySet<number>): ProcessInfo | undefined {
+function starterOf({ look, spawned, uid }: ServerTreeInput, own: ReadonlySet<number>): ProcessInfo | undefined {
   const info = spawned === null || own.has(spawned.pid) ? undefined : look.processes.get(spawned.pid);
   if (info === undefined || spawned === null || identityKey(info.identity) !== identityKey(spawned)) return undefined;
   return isFinished(info) || (uid !== null && info.uid !== uid) || look.ownPids.includes(info.pid) ? undefined : info;
 }
 
-export interface BelongingsInput {
+export interface ServerTreeInput {
   readonly look: Look;
   /** The server's own processes, wrappers first. Those that the look no longer shows still count as who left a mark. */
   readonly roots: readonly ProcessInfo[];
@@ -153,7 +153,7 @@ export interface BelongingsInput {
  * started for it, and orphan supervisors. It ends at other servers, at what was meant to stay and at other users'
  * processes; what only a mark ties to it counts unless somebody else may want it.
  */
-export function belongingsOf(input: BelongingsInput): TreeNode[] {
+export function serverTree(input: ServerTreeInput): TreeNode[] {
   const { look, roots, leader, mark, others, uid } = input;
   const children = childrenOf(look);
   // A number that came round to somebody else is no root.
@@ -161,11 +161,11 @@ export function belongingsOf(input: BelongingsInput): TreeNode[] {
   const stop = (info: ProcessInfo): boolean => {
     if (own.has(info.pid)) return false;
     if (look.ownPids.includes(info.pid) || others.has(info.pid) || isUnproved(look, info.pid)) return true;
-    return (uid !== null && info.uid !== uid) || meantToStay(info, leader);
+    return (uid !== null && info.uid !== uid) || isDetached(info, leader);
   };
   const starter = starterOf(input, own);
   const top = starter ?? roots.find(({ pid }) => own.has(pid));
-  const above = top === undefined ? [] : respawnersAbove(look, top, children, uid);
+  const above = top === undefined ? [] : restartLoopsAbove(look, top, children, uid);
   const below = treeBelow(look, [...(starter === undefined ? [] : [starter.pid]), ...own], stop, children);
   const tree: TreeNode[] = [
     ...above.map((info, depth) => ({ info, depth, respawner: true as const })),
@@ -177,7 +177,7 @@ export function belongingsOf(input: BelongingsInput): TreeNode[] {
   ];
   if (mark === null) return tree;
   const taken = new Set(tree.map(({ info }) => info.pid));
-  const self = ourselves(look);
+  const self = selfProcesses(look);
   const marked = [...look.processes.values()].filter(
     (info) =>
       !taken.has(info.pid) &&
@@ -189,7 +189,7 @@ export function belongingsOf(input: BelongingsInput): TreeNode[] {
   for (const top of marked.filter(({ ppid }) => !pids.has(ppid))) {
     if (stop(top)) continue;
     const part = treeBelow(look, [top.pid], stop, children);
-    if (doubtAbout(look, part, leader) !== null) continue;
+    if (reasonToKeep(look, part, leader) !== null) continue;
     for (const node of part) if (!taken.has(node.info.pid)) tree.push({ info: node.info, depth: node.depth + 1 });
     for (const { info } of part) taken.add(info.pid);
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Look, ProcessInfo } from '../../hosts/host.ts';
 import { lookAt, process } from '../testing/look.ts';
-import { belongingsOf } from './belongings.ts';
+import { serverTree } from './server-tree.ts';
 
 const marks = { OPENCODE_PID: '4711' };
 
@@ -15,7 +15,7 @@ function pidsOf(look: Look, root: ProcessInfo): number[] {
     others: new Set<number>(),
     uid: 1000,
   } as const;
-  return belongingsOf(input).map(({ info }) => info.pid);
+  return serverTree(input).map(({ info }) => info.pid);
 }
 
 test('what descends from a server, and what carries its mark, belongs to it', () => {

@@ -8,7 +8,7 @@ function throughNohup(info: ProcessInfo): boolean {
 }
 
 /** Somebody meant it to stay. What it merely inherited from the root it descends from does not count. */
-export function meantToStay(info: ProcessInfo, root: ProcessInfo | null): boolean {
+export function isDetached(info: ProcessInfo, root: ProcessInfo | null): boolean {
   if (info.ignoresHangup === true && root?.ignoresHangup !== true) return true;
   return throughNohup(info) && !(root !== null && throughNohup(root));
 }

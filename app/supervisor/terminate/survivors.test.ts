@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Look, ProcessInfo } from '../../hosts/host.ts';
 import { lookAt, process } from '../testing/look.ts';
-import { remainsOf } from './remains.ts';
+import { survivorsOf } from './survivors.ts';
 
 const NONCE = '5f0c3c1e-8f5e-4c55-9d0b-6c8f3a1d2e4b';
 const carried = { ROLLCALL_NONCE: NONCE, ROLLCALL_KIND: 'opencode' };
@@ -13,7 +13,7 @@ const tool = { comm: 'bash', argv: ['bash', '-c', 'make'], marks: inherited } as
 function pidsOf(look: Look, processes: readonly ProcessInfo[] = []): number[] {
   const identities = [server, ...processes].map(({ identity }) => identity);
   const input = { look, nonce: NONCE, server: server.identity, processes: identities, uid: 1000 };
-  return remainsOf(input).map(({ pid }) => pid);
+  return survivorsOf(input).map(({ pid }) => pid);
 }
 
 test('what it was seen with and what carries its mark is left, topmost first; what descends from them is theirs', () => {
