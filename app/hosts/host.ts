@@ -176,7 +176,7 @@ export type SignalOutcome =
  * A grip on one recorded process. On Linux it holds a pidfd from the first verification until `release`, so no
  * signal through it can reach any other process; elsewhere each signal is preceded by a fresh verification.
  */
-export interface HeldProcess {
+export interface ProcessHandle {
   readonly ref: ProcessRef;
   /** A fresh look at the identity. */
   verify(): Promise<Verdict>;
@@ -262,7 +262,7 @@ export interface Host extends HostFiles {
    * provably the recorded one, or its environment cannot be read. What it answers is secret: never logged, never in a roll.
    */
   secrets(ref: ProcessRef, names: readonly string[]): Promise<Readonly<Partial<Record<string, string>>> | null>;
-  hold(ref: ProcessRef): Promise<HeldProcess>;
+  hold(ref: ProcessRef): Promise<ProcessHandle>;
   /**
    * Calls back once, by event where the platform has one, when the process is gone, with how it ended; null where that
    * cannot be known. Returns the cancellation.

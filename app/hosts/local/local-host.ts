@@ -5,11 +5,11 @@ import { recognise } from '../../servers/recognition/recognise.ts';
 import { type Libc, loadLibc } from '../../util/libc.ts';
 import type {
   ExitStatus,
-  HeldProcess,
   Host,
   Look,
   LookRequest,
   MachineLine,
+  ProcessHandle,
   ProcessInfo,
   Spawned,
   SpawnRequest,
@@ -19,9 +19,9 @@ import { LocalFiles } from './local-files.ts';
 import { type Looker, REAL_PROC } from './look/looker.ts';
 import { machineReader } from './machine.ts';
 import { ExitWatcher } from './process/exit-watcher.ts';
-import { PidfdHold, VerifyingHold } from './process/hold.ts';
 import { linuxObserver } from './process/observer.ts';
 import { openPidfd, pidfdTrouble } from './process/pidfd.ts';
+import { PidfdHandle, VerifyingHandle } from './process/process-handle.ts';
 import { Verifier } from './process/verify.ts';
 import { pickVariables } from './procfs/argv.ts';
 import { spawnDetached } from './spawn.ts';
@@ -111,10 +111,10 @@ class LocalHost extends LocalFiles implements Host {
     return pickVariables(environ, names);
   }
 
-  async hold(ref: ProcessRef): Promise<HeldProcess> {
+  async hold(ref: ProcessRef): Promise<ProcessHandle> {
     return this.#libc === null || this.#watcher === null
-      ? new VerifyingHold(ref, this.#verifier)
-      : new PidfdHold(ref, this.#verifier, this.#watcher, this.#libc);
+      ? new VerifyingHandle(ref, this.#verifier)
+      : new PidfdHandle(ref, this.#verifier, this.#watcher, this.#libc);
   }
 
   watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void {

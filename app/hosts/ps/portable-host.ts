@@ -7,11 +7,11 @@ import { judge } from '../../identity/judge.ts';
 import { refusePid } from '../../identity/refuse.ts';
 import type {
   ExitStatus,
-  HeldProcess,
   Host,
   Look,
   LookRequest,
   MachineLine,
+  ProcessHandle,
   ProcessInfo,
   Spawned,
   SpawnRequest,
@@ -20,7 +20,7 @@ import { LocalFiles } from '../local/local-files.ts';
 import type { Recognise } from '../local/look/candidates.ts';
 import { type Looker, reasonOf } from '../local/look/looker.ts';
 import { machineReader } from '../local/machine.ts';
-import { pollExit, VerifyingHold } from '../local/process/hold.ts';
+import { pollExit, VerifyingHandle } from '../local/process/process-handle.ts';
 import { spawnDetached } from '../local/spawn.ts';
 import { evidenceOf, portableLooker } from './portable-look.ts';
 import { portableObserver } from './portable-observer.ts';
@@ -99,8 +99,8 @@ class PortableHost extends LocalFiles implements Host {
     }
   }
 
-  async hold(ref: ProcessRef): Promise<HeldProcess> {
-    return new VerifyingHold(ref, this);
+  async hold(ref: ProcessRef): Promise<ProcessHandle> {
+    return new VerifyingHandle(ref, this);
   }
 
   watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void {

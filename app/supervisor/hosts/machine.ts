@@ -10,7 +10,7 @@ import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { Contact } from '../../hosts/ssh/host/contact.ts';
 import { RecordNotes } from '../../hosts/ssh/host/record-notes.ts';
 import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.ts';
-import { SteadyHost } from '../../hosts/ssh/steady-host.ts';
+import { ReconnectingHost } from '../../hosts/ssh/reconnecting-host.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
 import type { SessionStore } from '../../sessions/session-tracker.ts';
@@ -47,7 +47,7 @@ export class Machine {
   readonly name: string;
   readonly steps = new Steps();
   readonly #parts: MachineParts;
-  #host: SteadyHost | null = null;
+  #host: ReconnectingHost | null = null;
   /** Ports of pages, so that a reconnect gives the same ones. */
   readonly #pagePorts = new Map<string, number>();
   readonly #notes = new RecordNotes();
@@ -195,7 +195,7 @@ export class Machine {
 
   async #supervise(made: SshHostParts, before: Contact | null): Promise<HostSupervisor> {
     const { store, logsDir, contact } = made;
-    const host = new SteadyHost(made.host);
+    const host = new ReconnectingHost(made.host);
     const { settings, mode, hears, audit, writer, keeping, onChange } = this.#parts;
     const old = this.#supervisor;
     if (old !== null && before !== null) {

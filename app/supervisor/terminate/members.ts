@@ -1,14 +1,14 @@
 /** The processes that one ending is about: each held from its verification until the end, in order, parents first. */
 
 import type { Audit } from '../../audit/audit.ts';
-import type { HeldProcess, Host, ProcessInfo, Signal } from '../../hosts/host.ts';
+import type { Host, ProcessHandle, ProcessInfo, Signal } from '../../hosts/host.ts';
 import { refOf } from '../../hosts/process-info.ts';
 import { identityKey, type Verdict } from '../../identity/identity.ts';
 import { oneLine, redactArgv } from '../../servers/redact.ts';
 
 export interface Member {
   readonly info: ProcessInfo;
-  readonly held: HeldProcess;
+  readonly held: ProcessHandle;
   /**
    * Orphan supervisors end first, so that nothing starts the server again; then the server and its wrappers by the
    * kind's sequence; children are swept after them.

@@ -12,7 +12,7 @@ import { NOTHING_ASKED, recogniseTestServer, SERVER_ARGUMENT } from '../../local
 import { isAlive, PYTHON, temporaryFolder, until } from '../../local/testing/processes.ts';
 import type { Link } from '../connection/link.ts';
 import type { At } from '../contract.ts';
-import { SteadyHost } from '../steady-host.ts';
+import { ReconnectingHost } from '../reconnecting-host.ts';
 import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../testing/sshd.ts';
 import { testTransport } from '../testing/transport.ts';
 import { createSshHost, type SshHostParts } from './ssh-host.ts';
@@ -312,7 +312,7 @@ test('D2 a connection that is lost during a stop neither shortens its waits nor 
   const box = await testSshd({ machine: true });
   const link = await linkTo(box);
   const parts = await hostOver(link);
-  const steady = new SteadyHost(parts.host);
+  const steady = new ReconnectingHost(parts.host);
   const server = await spawnServer(parts, 'nonce', steady);
   const held = await steady.hold(server.ref);
   let over = false;

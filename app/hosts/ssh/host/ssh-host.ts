@@ -6,12 +6,12 @@ import { recognise } from '../../../servers/recognition/recognise.ts';
 import type {
   ExitStatus,
   Folder,
-  HeldProcess,
   Host,
   Listener,
   Look,
   LookRequest,
   MachineLine,
+  ProcessHandle,
   ProcessInfo,
   Signal,
   SignalOutcome,
@@ -138,7 +138,7 @@ class SshHost implements Host {
     return readSecrets(this.#shell, ref.identity, names);
   }
 
-  async hold(ref: ProcessRef): Promise<HeldProcess> {
+  async hold(ref: ProcessRef): Promise<ProcessHandle> {
     return {
       ref,
       verify: () => this.verify(ref),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ProcessRef, Verdict } from '../../identity/identity.ts';
-import type { ExitStatus, HeldProcess, Host, Spawned } from '../host.ts';
-import { SteadyHost } from './steady-host.ts';
+import type { ExitStatus, Host, ProcessHandle, Spawned } from '../host.ts';
+import { ReconnectingHost } from './reconnecting-host.ts';
 
 const REF: ProcessRef = {
   identity: { hostId: 'h', bootId: 'b', pidNamespace: 'n', pid: 4711, startTime: 'linux:1' },
@@ -20,7 +20,7 @@ class FakeConnection {
   readonly #watches = new Set<(status: ExitStatus | null) => void>();
 
   readonly host: Host = {
-    hold: async (ref: ProcessRef): Promise<HeldProcess> => {
+    hold: async (ref: ProcessRef): Promise<ProcessHandle> => {
       this.held += 1;
       return {
         ref,
@@ -79,7 +79,7 @@ afterEach(() => {
 
 test('D2 a wait that a lost connection cuts off goes on over the next, for the rest of its time', async () => {
   const [first, second, third] = [new FakeConnection(), new FakeConnection(), new FakeConnection()];
-  const steady = new SteadyHost(first.host);
+  const steady = new ReconnectingHost(first.host);
   const held = await steady.hold(REF);
   const waiting = held.exited(400);
   await vi.advanceTimersByTimeAsync(100);
@@ -93,7 +93,7 @@ test('D2 a wait that a lost connection cuts off goes on over the next, for the r
 
 test.each(['during', 'after'])('D2 an exit %s the loss is told to who waits', async (when) => {
   const [first, second] = [new FakeConnection(), new FakeConnection()];
-  const steady = new SteadyHost(first.host);
+  const steady = new ReconnectingHost(first.host);
   const waiting = (await steady.hold(REF)).exited(20_000);
   if (when === 'during') second.exit(null);
   await steady.renew(second.host);
@@ -103,7 +103,7 @@ test.each(['during', 'after'])('D2 an exit %s the loss is told to who waits', as
 
 test('a process that is held is verified, signalled and let go of over the connection that stands', async () => {
   const [first, second] = [new FakeConnection(), new FakeConnection()];
-  const steady = new SteadyHost(first.host);
+  const steady = new ReconnectingHost(first.host);
   const held = await steady.hold(REF);
   await held.signal('SIGTERM');
   second.exit(null);
@@ -118,7 +118,7 @@ test('a process that is held is verified, signalled and let go of over the conne
 
 test('a host that is closed for good ends what waits', async () => {
   const first = new FakeConnection();
-  const steady = new SteadyHost(first.host);
+  const steady = new ReconnectingHost(first.host);
   const held = await steady.hold(REF);
   const waiting = held.exited(20_000);
   await vi.advanceTimersByTimeAsync(10);
@@ -128,7 +128,7 @@ test('a host that is closed for good ends what waits', async () => {
 
 test('the exit of what was started is told over a later connection, once', async () => {
   const [first, second] = [new FakeConnection(), new FakeConnection()];
-  const steady = new SteadyHost(first.host);
+  const steady = new ReconnectingHost(first.host);
   const { exit } = await steady.spawn(REQUEST);
   await steady.renew(second.host);
   expect(second.watching).toBe(1);
@@ -138,7 +138,7 @@ test('the exit of what was started is told over a later connection, once', async
 
 test('the exit of what is started while the connection changes is told', async () => {
   const [first, second] = [new FakeConnection(), new FakeConnection()];
-  const steady = new SteadyHost(first.host);
+  const steady = new ReconnectingHost(first.host);
   const starting = steady.spawn(REQUEST);
   await steady.renew(second.host);
   const { exit } = await starting;
@@ -148,7 +148,7 @@ test('the exit of what is started while the connection changes is told', async (
 
 test('without a loss the exit says how it ended, and nothing more is watched', async () => {
   const [first, second] = [new FakeConnection(), new FakeConnection()];
-  const steady = new SteadyHost(first.host);
+  const steady = new ReconnectingHost(first.host);
   const { exit } = await steady.spawn(REQUEST);
   first.exit({ code: 3, signal: null });
   expect(await exit).toEqual({ code: 3, signal: null });

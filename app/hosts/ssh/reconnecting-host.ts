@@ -7,17 +7,17 @@ import type { At } from '../../servers/kind.ts';
 import type {
   ExitStatus,
   Folder,
-  HeldProcess,
   Host,
   Listener,
   Look,
   LookRequest,
   MachineLine,
+  ProcessHandle,
   ProcessInfo,
   Spawned,
   SpawnRequest,
 } from '../host.ts';
-import { SteadyGrip } from './steady-grip.ts';
+import { ReconnectingHandle } from './reconnecting-handle.ts';
 
 interface Watch {
   readonly ref: ProcessRef;
@@ -25,7 +25,7 @@ interface Watch {
   cancel: () => void;
 }
 
-export class SteadyHost implements Host {
+export class ReconnectingHost implements Host {
   #current: Host;
   readonly #watches = new Set<Watch>();
   #pages: readonly Listener[] = [];
@@ -101,12 +101,12 @@ export class SteadyHost implements Host {
     return this.#current.secrets(ref, names);
   }
 
-  hold(ref: ProcessRef): Promise<HeldProcess> {
+  hold(ref: ProcessRef): Promise<ProcessHandle> {
     const onChange = (tell: () => void): (() => void) => {
       this.#onChange.add(tell);
       return () => this.#onChange.delete(tell);
     };
-    return new SteadyGrip(ref, { current: () => this.#current, onChange }).taken();
+    return new ReconnectingHandle(ref, { current: () => this.#current, onChange }).taken();
   }
 
   watchExit(ref: ProcessRef, onExit: (status: ExitStatus | null) => void): () => void {

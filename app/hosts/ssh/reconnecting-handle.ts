@@ -1,5 +1,5 @@
 import type { ProcessRef, Verdict } from '../../identity/identity.ts';
-import type { HeldProcess, Host, Signal, SignalOutcome } from '../host.ts';
+import type { Host, ProcessHandle, Signal, SignalOutcome } from '../host.ts';
 
 /** A host that is another one after each reconnect. */
 export interface Following {
@@ -9,11 +9,11 @@ export interface Following {
 }
 
 /** A grip on a process over any number of connections: it is taken anew on each, and a wait goes on there. */
-export class SteadyGrip implements HeldProcess {
+export class ReconnectingHandle implements ProcessHandle {
   readonly ref: ProcessRef;
   readonly #following: Following;
   #host: Host;
-  #grip: Promise<HeldProcess>;
+  #grip: Promise<ProcessHandle>;
   #released = false;
 
   constructor(ref: ProcessRef, following: Following) {
@@ -29,7 +29,7 @@ export class SteadyGrip implements HeldProcess {
     return this;
   }
 
-  #now(): Promise<HeldProcess> {
+  #now(): Promise<ProcessHandle> {
     const host = this.#following.current();
     if (host !== this.#host && !this.#released) {
       letGo(this.#grip);
@@ -77,7 +77,7 @@ export class SteadyGrip implements HeldProcess {
   }
 }
 
-function letGo(grip: Promise<HeldProcess>): void {
+function letGo(grip: Promise<ProcessHandle>): void {
   grip.then(
     (held) => held.release(),
     // There is nothing to let go of, and whoever wanted it was told.

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProcessRef, Verdict } from '../../../identity/identity.ts';
 import type { Libc } from '../../../util/libc.ts';
-import type { HeldProcess, Signal, SignalOutcome } from '../../host.ts';
+import type { ProcessHandle, Signal, SignalOutcome } from '../../host.ts';
 import type { ExitWatcher } from './exit-watcher.ts';
 import { openPidfd, type Pidfd } from './pidfd.ts';
 import type { Verifier } from './verify.ts';
@@ -23,7 +23,7 @@ function notSent(why: string): SignalOutcome {
  * pidfd is asked whether its process still lives, and only then the signal goes through that same pidfd. Between
  * the reading and the signal the process may die, never be another one.
  */
-export class PidfdHold implements HeldProcess {
+export class PidfdHandle implements ProcessHandle {
   readonly ref: ProcessRef;
   readonly #verifier: Verifier;
   readonly #watcher: ExitWatcher;
@@ -101,7 +101,7 @@ export interface Verifies {
 }
 
 /** Where pidfds cannot be had: each signal follows at once on a fresh verification; a small window remains. */
-export class VerifyingHold implements HeldProcess {
+export class VerifyingHandle implements ProcessHandle {
   readonly ref: ProcessRef;
   readonly #verifier: Verifies;
 
