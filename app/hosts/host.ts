@@ -1,5 +1,5 @@
 import type { Executable, Observer, ProcessIdentity, ProcessRef, StartTime, Verdict } from '../identity/identity.ts';
-import type { At, CustomKind, Recognition } from '../servers/kind.ts';
+import type { CustomKind, DialAddress, Recognition } from '../servers/kind.ts';
 
 /** Environment variables that are read from a process, and no others: the rest of an environment is secret. */
 export const MARK_NAMES = [
@@ -273,7 +273,7 @@ export interface Host extends HostFiles {
    * The way to a listener from this process; null while there is none. On another host it stands only as long as looks
    * prove that this very process listens there.
    */
-  at(listener: Listener): At | null;
+  at(listener: Listener): DialAddress | null;
   /** Where a browser on this machine finds a listener; null while it cannot. */
   page(listener: Listener): { readonly address: string; readonly port: number } | null;
   /** Keeps a page open to these listeners and to no others. Does not wait; `page` tells when it stands. */

@@ -56,7 +56,7 @@ export interface CustomKind {
 }
 
 /** How a listener is reached from this process. */
-export type At =
+export type DialAddress =
   /** A literal loopback address of this machine. */
   | { readonly type: 'tcp'; readonly address: string; readonly port: number }
   /** A Unix socket in our runtime folder that only this user can open: the near end of a forward. */
@@ -75,7 +75,7 @@ export interface Endpoint {
   readonly address: string;
   readonly port: number;
   /** Where it is asked from here. Of a server on another host this is never its own address. */
-  readonly at: At;
+  readonly at: DialAddress;
   /** Present only for servers of ours; never logged. */
   readonly credentials: Credentials | null;
 }

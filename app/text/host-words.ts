@@ -32,7 +32,7 @@ interface StepWords {
 const STEPS: Readonly<Record<SshStepEntry['step'], StepWords>> = {
   resolve: { deed: 'Read ssh config', short: 'ssh config' },
   name: { deed: 'Look up the name', short: 'name' },
-  port: { deed: 'Reach the port', short: 'port' },
+  port: { deed: 'ForwardPool the port', short: 'port' },
   'host-key': { deed: 'Check the host key', short: 'host key' },
   authentication: { deed: 'Sign in', short: 'sign-in' },
   shell: { deed: 'Find a shell', short: 'shell' },

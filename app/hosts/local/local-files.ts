@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { loopbackOf } from '../../servers/client/http.ts';
-import type { At } from '../../servers/kind.ts';
+import type { DialAddress } from '../../servers/kind.ts';
 import { findOnPath, isProgramFile } from '../../servers/start/programs.ts';
 import type { Folder, Host, Listener } from '../host.ts';
 import { tail } from './tail.ts';
@@ -58,7 +58,7 @@ export abstract class LocalFiles
     return findOnPath(process.env['PATH'] ?? '', name);
   }
 
-  at({ address, port }: Listener): At | null {
+  at({ address, port }: Listener): DialAddress | null {
     const loopback = loopbackOf(address);
     return loopback === null ? null : { type: 'tcp', address: loopback, port };
   }

@@ -3,7 +3,7 @@
  * nothing of servers; what runs over it knows nothing of masters, control sockets and reconnecting.
  */
 
-import type { At } from '../../servers/kind.ts';
+import type { DialAddress } from '../../servers/kind.ts';
 
 /** What one run on the remote account came to. */
 export interface ExecResult {
@@ -25,10 +25,10 @@ export interface RemoteExec {
   exec(input: string | Buffer, deadlineMs: number): Promise<ExecResult>;
 }
 
-export type { At };
+export type { DialAddress as At };
 
 export interface Forward {
-  readonly at: At;
+  readonly at: DialAddress;
   /** Takes it away again; a no-op when the link is lost, since it went with it. Never rejects. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@
  * processes there are others; what stands above goes on with the latest, and what it watches is watched there.
  */
 import type { Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
-import type { At } from '../../servers/kind.ts';
+import type { DialAddress } from '../../servers/kind.ts';
 import type {
   ExitStatus,
   Folder,
@@ -160,7 +160,7 @@ export class ReconnectingHost implements Host {
     return this.#current.findProgram(name);
   }
 
-  at(listener: Listener): At | null {
+  at(listener: Listener): DialAddress | null {
     return this.#current.at(listener);
   }
 

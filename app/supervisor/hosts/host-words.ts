@@ -1,6 +1,6 @@
 /** What a host that is reached over SSH looks like in the roll. Pure. */
 import { LOCAL_HOST } from '../../config/schema.ts';
-import type { LinkState } from '../../hosts/ssh/connection/link-state.ts';
+import type { ConnectionState } from '../../hosts/ssh/connection/connection-state.ts';
 import type { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { HostEntry, Leftover, Permission, Server, Session, SshEntry } from '../../roll/schema.ts';
 import type { HostSnapshot } from '../snapshot.ts';
@@ -17,7 +17,7 @@ export interface HostFacts {
   readonly target: string | null;
   readonly steps: SshEntry['steps'];
   /** Null before ssh was asked where the alias leads. */
-  readonly link: LinkState | null;
+  readonly link: ConnectionState | null;
   /** The connection stands, and nothing is known of the machine yet. */
   readonly contacting: boolean;
   /** Why it cannot be used although its link may stand; null when it can. */

@@ -5,9 +5,9 @@
 
 import { type Audit, auditOf } from '../../audit/audit.ts';
 import type { Host } from '../../hosts/host.ts';
-import type { ConnectOptions, Link } from '../../hosts/ssh/connection/link.ts';
+import type { ConnectOptions, SshConnection } from '../../hosts/ssh/connection/ssh-connection.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
-import type { Contact } from '../../hosts/ssh/host/contact.ts';
+import type { RemotePlatform } from '../../hosts/ssh/host/platform.ts';
 import { RecordNotes } from '../../hosts/ssh/host/record-notes.ts';
 import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.ts';
 import { ReconnectingHost } from '../../hosts/ssh/reconnecting-host.ts';
@@ -42,7 +42,7 @@ export interface MachineParts {
 }
 
 export class Machine {
-  readonly link: Link;
+  readonly link: SshConnection;
   /** Name of the host that its rows are listed under. */
   readonly name: string;
   readonly steps = new Steps();
@@ -51,23 +51,23 @@ export class Machine {
   /** Ports of pages, so that a reconnect gives the same ones. */
   readonly #pagePorts = new Map<string, number>();
   readonly #notes = new RecordNotes();
-  #contact: Contact | null = null;
+  #contact: RemotePlatform | null = null;
   #supervisor: HostSupervisor | null = null;
-  /** Contact after the latest connecting; null while there is no connection. */
+  /** RemotePlatform after the latest connecting; null while there is no connection. */
   #contacting: Promise<HostSupervisor> | null = null;
   /** The contact over this connection is made, and the machine has been looked at. */
   #made = false;
   #failure: SshFailed | null = null;
   #closed = false;
 
-  constructor(parts: MachineParts, link: Link, name: string) {
+  constructor(parts: MachineParts, link: SshConnection, name: string) {
     this.#parts = parts;
     this.link = link;
     this.name = name;
   }
 
   /** Who it is; null before the first contact. */
-  get contact(): Contact | null {
+  get contact(): RemotePlatform | null {
     return this.#contact;
   }
 
@@ -138,7 +138,7 @@ export class Machine {
   }
 
   #begin(): Promise<HostSupervisor> {
-    this.#contacting ??= this.#makeContact().catch((error: unknown) => {
+    this.#contacting ??= this.#probePlatform().catch((error: unknown) => {
       const failure = asFailure(this.name, error);
       // Of a link that was lost meanwhile its own state tells.
       if (this.link.state.status === 'connected') {
@@ -153,7 +153,7 @@ export class Machine {
     return this.#contacting;
   }
 
-  async #makeContact(): Promise<HostSupervisor> {
+  async #probePlatform(): Promise<HostSupervisor> {
     this.#failure = null;
     this.#made = false;
     this.steps.reach('shell', null);
@@ -193,7 +193,7 @@ export class Machine {
     return supervisor;
   }
 
-  async #supervise(made: SshHostParts, before: Contact | null): Promise<HostSupervisor> {
+  async #supervise(made: SshHostParts, before: RemotePlatform | null): Promise<HostSupervisor> {
     const { store, logsDir, contact } = made;
     const host = new ReconnectingHost(made.host);
     const { settings, mode, hears, audit, writer, keeping, onChange } = this.#parts;
@@ -251,7 +251,7 @@ export class Machine {
 
   /** A login that takes everything along when it ends looks like a crash, and is a setting of that machine. */
   async #hintAtLinger({ host }: SshHostParts): Promise<void> {
-    const hint = await host.lingerTrouble();
+    const hint = await host.lingerProblem();
     if (hint !== null) this.#note('host-lost', `Servers on ${this.name} went with the connection: ${hint}`);
   }
 
@@ -287,7 +287,7 @@ function ours(supervisor: HostSupervisor): string[] {
   return supervisor.part.servers.flatMap(({ id, supervised }) => (supervised === null ? [] : [id]));
 }
 
-function isSame(one: Contact, other: Contact): boolean {
+function isSame(one: RemotePlatform, other: RemotePlatform): boolean {
   const { hostId, bootId, pidNamespace } = other.observer;
   const { observer } = one;
   return (

@@ -7,7 +7,7 @@ import type { Host } from '../../hosts/host.ts';
 import { refOf } from '../../hosts/process-info.ts';
 import { startAskpass } from '../../hosts/ssh/askpass/server.ts';
 import { hostsOnDisk } from '../../hosts/ssh/config/offered-files.ts';
-import type { Link } from '../../hosts/ssh/connection/link.ts';
+import type { SshConnection } from '../../hosts/ssh/connection/ssh-connection.ts';
 import { Transport } from '../../hosts/ssh/connection/transport.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { Offered } from '../../roll/schema.ts';
@@ -50,7 +50,7 @@ export function openHosts(parts: OpenHosts): RemoteHosts {
   let nameOf = (alias: string): string => alias;
   const questions = asksFrom === null ? null : new PendingQuestions((alias) => nameOf(alias), onChange);
 
-  const openTransport = async (onLink: (link: Link) => void): Promise<Access> => {
+  const openTransport = async (onLink: (link: SshConnection) => void): Promise<Access> => {
     const libc = await loadLibc();
     const askpass =
       questions === null || asksFrom === null

@@ -2,7 +2,7 @@
 import { removeHost, saveHost } from '../../config/edit.ts';
 import { isHostName, LOCAL_HOST } from '../../config/schema.ts';
 import { whyRefused } from '../../hosts/ssh/config/alias.ts';
-import type { ConnectOptions, Link } from '../../hosts/ssh/connection/link.ts';
+import type { ConnectOptions, SshConnection } from '../../hosts/ssh/connection/ssh-connection.ts';
 import type { Transport } from '../../hosts/ssh/connection/transport.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { Command, CommandResult } from '../../roll/commands.ts';
@@ -20,7 +20,7 @@ import type { RemoteHosts } from './remote-hosts.ts';
 export interface SshHostsParts extends Omit<MachineParts, 'watched' | 'onContact'> {
   readonly configFile: string;
   /** Opened when the first host is connected to. */
-  readonly openTransport: (onChange: (link: Link) => void) => Promise<Access>;
+  readonly openTransport: (onChange: (link: SshConnection) => void) => Promise<Access>;
   /** Null where no person can be asked. */
   readonly questions: PendingQuestions | null;
   /** Looks up what could be added. */
@@ -49,7 +49,7 @@ interface Entry {
 export class SshHosts implements RemoteHosts {
   readonly #parts: SshHostsParts;
   readonly #entries = new Map<string, Entry>();
-  readonly #machines = new Map<Link, Machine>();
+  readonly #machines = new Map<SshConnection, Machine>();
   /** Machines that are being let go of. Their links are the same ones that a new machine would get. */
   readonly #ends = new Set<Promise<void>>();
   #access: Promise<Access> | null = null;

@@ -1,5 +1,5 @@
 /** The steps of connecting, as far as an attempt has come. */
-import type { LinkState } from '../../hosts/ssh/connection/link-state.ts';
+import type { ConnectionState } from '../../hosts/ssh/connection/connection-state.ts';
 import { SSH_STEPS, type SshStepEntry } from '../../roll/schema.ts';
 
 type Step = SshStepEntry['step'];
@@ -60,7 +60,7 @@ export class Steps {
   }
 
   /** Follows what the transport tells. */
-  follow(state: LinkState): void {
+  follow(state: ConnectionState): void {
     if (state.status === 'authenticating') {
       const step = state.question.type === 'host-key' ? 'host-key' : 'authentication';
       this.reach(step, 'Waits for your answer');

@@ -6,8 +6,8 @@ import { onTestFinished } from 'vitest';
 import type { AuditInput } from '../../audit/audit.ts';
 import { type Config, DEFAULTS, type HostSettings } from '../../config/schema.ts';
 import { refOf } from '../../hosts/process-info.ts';
-import type { ConnectOptions, Link } from '../../hosts/ssh/connection/link.ts';
-import type { LinkState } from '../../hosts/ssh/connection/link-state.ts';
+import type { ConnectionState } from '../../hosts/ssh/connection/connection-state.ts';
+import type { ConnectOptions, SshConnection } from '../../hosts/ssh/connection/ssh-connection.ts';
 import type { Transport } from '../../hosts/ssh/connection/transport.ts';
 import type { ExecResult, RemoteExec } from '../../hosts/ssh/contract.ts';
 import { SshFailed } from '../../hosts/ssh/contract.ts';
@@ -25,9 +25,9 @@ export class FakeLink implements RemoteExec {
   readonly asked: ConnectOptions[] = [];
   /** Scripts that were run over it. */
   ran = 0;
-  state: LinkState = { status: 'disconnected' };
+  state: ConnectionState = { status: 'disconnected' };
   run: (input: string | Buffer, deadlineMs: number) => Promise<ExecResult>;
-  onChange: (link: Link) => void = () => undefined;
+  onChange: (link: SshConnection) => void = () => undefined;
 
   constructor(alias: string, run: FakeLink['run'] = noAnswer) {
     this.alias = alias;
@@ -35,11 +35,11 @@ export class FakeLink implements RemoteExec {
     this.run = run;
   }
 
-  get asLink(): Link {
-    return this as unknown as Link;
+  get asLink(): SshConnection {
+    return this as unknown as SshConnection;
   }
 
-  become(state: LinkState): void {
+  become(state: ConnectionState): void {
     this.state = state;
     this.onChange(this.asLink);
   }
@@ -157,7 +157,7 @@ export function machineParts(settings: SettingsSource, notes: AuditInput[] = [])
 
 /** The hosts of these settings, over these links by alias. Closed after the test. */
 export function hostsOver(settings: SettingsSource, links: readonly FakeLink[]): SshHosts {
-  const open = async (onLink: (link: Link) => void): Promise<Access> => {
+  const open = async (onLink: (link: SshConnection) => void): Promise<Access> => {
     for (const link of links) link.onChange = onLink;
     const transport = {
       link: async (alias: string) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { pauseBefore } from './connection-state.ts';
 import { sshEnvironment } from './environment.ts';
-import { pauseBefore } from './link-state.ts';
 
 test('ssh gets the person’s environment without our marks, in English, and asks nothing unless it is told how', () => {
   const env = {

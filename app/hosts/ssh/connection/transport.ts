@@ -11,8 +11,8 @@ import { type Resolved, resolveAlias, type SshProgram } from '../config/resolve.
 import { SshFailed } from '../contract.ts';
 import { watchClocks } from './clock-watch.ts';
 import type { Environment } from './environment.ts';
-import { Link } from './link.ts';
 import { type Capture, LONGEST_CONTROL_PATH, MASTER_TIMING, type MasterTiming } from './master-options.ts';
+import { SshConnection } from './ssh-connection.ts';
 
 export interface TransportOptions {
   /** The app's runtime folder; sockets go to `ssh` below it. */
@@ -25,7 +25,7 @@ export interface TransportOptions {
   /** Null where no person can be asked: everything that would ask fails instead. */
   readonly questioner: Questioner | null;
   /** A link's state has changed, or the set of `processes` has. */
-  readonly onChange: (link: Link) => void;
+  readonly onChange: (link: SshConnection) => void;
   readonly program?: string;
   readonly timing?: Partial<MasterTiming>;
 }
@@ -39,7 +39,7 @@ export class Transport {
   readonly #options: TransportOptions;
   readonly #ssh: SshProgram;
   readonly #folder: string;
-  readonly #links = new Map<string, Link>();
+  readonly #links = new Map<string, SshConnection>();
   readonly #prefix = `${randomBytes(3).toString('hex')}-`;
   readonly #turns = new Semaphore(CONNECTING_AT_ONCE);
   /** Each has a deadline, which fifty at once would not meet. */
@@ -70,7 +70,7 @@ export class Transport {
   }
 
   /** Every link that was ever asked for. */
-  get links(): readonly Link[] {
+  get links(): readonly SshConnection[] {
     return [...this.#links.values()];
   }
 
@@ -95,7 +95,7 @@ export class Transport {
    *
    * @throws SshFailed with step `alias`, `resolve` or `link`
    */
-  async link(alias: string): Promise<Link> {
+  async link(alias: string): Promise<SshConnection> {
     if (process.platform === 'win32') throw noMasters(alias);
     const resolved = await this.resolve(alias);
     if (this.#closed !== null) throw closed(alias);
@@ -105,7 +105,7 @@ export class Transport {
     const prefix = `${this.#prefix}${resolved.key.slice(0, 8)}-`;
     const longest = Buffer.byteLength(join(this.#folder, `${prefix}m0000`));
     if (longest > LONGEST_CONTROL_PATH) throw pathTooLong(alias, this.#folder, longest);
-    const link = new Link({
+    const link = new SshConnection({
       master: { resolved, ssh: this.#ssh, capture, questioner, timing: { ...MASTER_TIMING, ...timing } },
       folder: this.#folder,
       prefix,

@@ -4,7 +4,7 @@ import type { ProcessRef, Verdict } from '../../../identity/identity.ts';
 import type { ExitStatus } from '../../host.ts';
 import psScript from '../remote/ps.sh';
 import waitScript from '../remote/wait.sh';
-import type { Contact } from './contact.ts';
+import type { RemotePlatform } from './platform.ts';
 import type { RemoteShell } from './shell.ts';
 
 /** Longest wait of one script, in milliseconds: no process of ours stays on the remote for longer. */
@@ -30,13 +30,17 @@ interface Watch {
 
 export class Exits {
   readonly #shell: RemoteShell;
-  readonly #contact: Pick<Contact, 'processes'>;
+  readonly #contact: Pick<RemotePlatform, 'processes'>;
   readonly #verify: (ref: ProcessRef) => Promise<Verdict>;
   #waiting: Waiting[] = [];
   readonly #watches = new Set<Watch>();
   #closed = false;
 
-  constructor(shell: RemoteShell, contact: Pick<Contact, 'processes'>, verify: (ref: ProcessRef) => Promise<Verdict>) {
+  constructor(
+    shell: RemoteShell,
+    contact: Pick<RemotePlatform, 'processes'>,
+    verify: (ref: ProcessRef) => Promise<Verdict>,
+  ) {
     this.#shell = shell;
     this.#contact = contact;
     this.#verify = verify;

@@ -8,7 +8,7 @@ const DEADLINE_MS = 10_000;
  *
  * @throws SshFailed
  */
-export async function lingerTrouble(shell: RemoteShell): Promise<string | null> {
+export async function lingerProblem(shell: RemoteShell): Promise<string | null> {
   const answer = await shell.run(lingerScript, {}, DEADLINE_MS);
   const lingers = /^Linger=(\w+)$/mu.exec(answer.text('linger') ?? '')?.[1];
   const [last] = [...(answer.text('kill') ?? '').matchAll(/KillUserProcesses *= *(\w+)/giu)].slice(-1);

@@ -4,9 +4,9 @@ import type { Recognise } from '../../local/look/candidates.ts';
 import { Collector, type Wanted } from '../../local/look/collect.ts';
 import { parseTcpTable } from '../../local/procfs/sockets.ts';
 import lookScript from '../remote/look.sh';
-import type { Contact } from './contact.ts';
 import type { Parameters } from './frame.ts';
 import { placeOf } from './observing.ts';
+import type { RemotePlatform } from './platform.ts';
 import type { RemoteShell } from './shell.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -38,7 +38,7 @@ const isPid = (pid: number): boolean => Number.isInteger(pid) && pid > 0;
 
 export class RemoteLooker {
   readonly #shell: RemoteShell;
-  readonly #contact: Contact;
+  readonly #contact: RemotePlatform;
   readonly #snapshot: Snapshot;
   readonly #collector: Collector;
   #line: Promise<unknown> = Promise.resolve();
@@ -52,7 +52,7 @@ export class RemoteLooker {
   /** Round trips that the last look took. */
   trips = 0;
 
-  constructor(shell: RemoteShell, contact: Contact, recognise: Recognise) {
+  constructor(shell: RemoteShell, contact: RemotePlatform, recognise: Recognise) {
     this.#shell = shell;
     this.#contact = contact;
     this.#snapshot = new Snapshot(contact.tools.has('ls-b'), contact.uid);

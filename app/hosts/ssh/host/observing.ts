@@ -6,8 +6,8 @@ import { TICKS_PER_SECOND } from '../../local/look/process-table.ts';
 import { isFinished, type ProcStat, parseStat } from '../../local/procfs/stat.ts';
 import observeScript from '../remote/observe.sh';
 import psScript from '../remote/ps.sh';
-import type { Contact } from './contact.ts';
 import { listedSeen, type Seen } from './listing.ts';
+import type { RemotePlatform } from './platform.ts';
 import type { Answer, RemoteShell } from './shell.ts';
 
 const DEADLINE_MS = 15_000;
@@ -44,7 +44,7 @@ function nonceOf(bytes: Buffer | null, pid: number): string | undefined {
 }
 
 /** Where the answer was given from: an account may be reached again after a reboot, or in another container. */
-export function placeOf(answer: Answer, { observer }: Pick<Contact, 'observer'>): Observer {
+export function placeOf(answer: Answer, { observer }: Pick<RemotePlatform, 'observer'>): Observer {
   const namespace = answer
     .text('executables')
     ?.split('\n')
@@ -126,11 +126,11 @@ interface Waiting {
 /** Gives verdicts; never rejects: what could not be asked is `unknown`. */
 export class Observing {
   readonly #shell: RemoteShell;
-  readonly #contact: Contact;
+  readonly #contact: RemotePlatform;
   readonly #self: ReadonlySet<number>;
   #waiting: Waiting[] = [];
 
-  constructor(shell: RemoteShell, contact: Contact) {
+  constructor(shell: RemoteShell, contact: RemotePlatform) {
     this.#shell = shell;
     this.#contact = contact;
     this.#self = new Set(contact.selfAndAncestors);

@@ -10,7 +10,7 @@ import type { Host, ProcessInfo, Spawned } from '../../host.ts';
 import { linuxObserver } from '../../local/process/observer.ts';
 import { NOTHING_ASKED, recogniseTestServer, SERVER_ARGUMENT } from '../../local/testing/hosts.ts';
 import { isAlive, PYTHON, temporaryFolder, until } from '../../local/testing/processes.ts';
-import type { Link } from '../connection/link.ts';
+import type { SshConnection } from '../connection/ssh-connection.ts';
 import type { At } from '../contract.ts';
 import { ReconnectingHost } from '../reconnecting-host.ts';
 import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../testing/sshd.ts';
@@ -36,7 +36,7 @@ http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler).serve_forever()
 
 const NOISE = 'echo "Welcome to {\\"remotePort\\": 4096}"; printf "no newline" >&2; printf tail\n';
 
-async function linkTo(box: TestSshd, alias = 'box'): Promise<Link> {
+async function linkTo(box: TestSshd, alias = 'box'): Promise<SshConnection> {
   const { transport } = await testTransport(sshConfig({ [alias]: [box] }));
   const link = await transport.link(alias);
   await link.connect();
@@ -44,7 +44,7 @@ async function linkTo(box: TestSshd, alias = 'box'): Promise<Link> {
 }
 
 async function hostOver(
-  link: Link,
+  link: SshConnection,
   onReach: () => void = () => undefined,
   local = null as Parameters<typeof createSshHost>[0]['localObserver'],
 ): Promise<SshHostParts> {

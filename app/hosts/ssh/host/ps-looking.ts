@@ -3,20 +3,20 @@ import { type Look, LookFailed, type LookRequest, type ProcessInfo, ReadFailed }
 import type { Recognise } from '../../local/look/candidates.ts';
 import { assemble, describeListed } from '../../ps/portable-look.ts';
 import psScript from '../remote/ps.sh';
-import type { Contact } from './contact.ts';
 import { connectionsIn, listedIn, usageIn } from './listing.ts';
+import type { RemotePlatform } from './platform.ts';
 import type { Answer, RemoteShell } from './shell.ts';
 
 const DEADLINE_MS = 30_000;
 
 export class PsLooker {
   readonly #shell: RemoteShell;
-  readonly #contact: Contact;
+  readonly #contact: RemotePlatform;
   readonly #recognise: Recognise;
   #starts: ReadonlyMap<number, string> = new Map();
   #answer: Answer | null = null;
 
-  constructor(shell: RemoteShell, contact: Contact, recognise: Recognise) {
+  constructor(shell: RemoteShell, contact: RemotePlatform, recognise: Recognise) {
     this.#shell = shell;
     this.#contact = contact;
     this.#recognise = recognise;

@@ -5,8 +5,8 @@ import { RECORD_LIMIT_BYTES, type ServerRecord } from '../../../records/schema.t
 import { RecordChanged, type RecordStore, RecordStuck } from '../../../records/store.ts';
 import { remedyFor, WriteFailed } from '../../../util/atomic-write.ts';
 import recordsScript from '../remote/records.sh';
-import type { Contact } from './contact.ts';
 import type { Parameters, Section } from './frame.ts';
+import type { RemotePlatform } from './platform.ts';
 import { RecordNotes } from './record-notes.ts';
 import type { Answer, RemoteShell } from './shell.ts';
 
@@ -18,7 +18,7 @@ const MOST_OF_OTHERS = 64;
 /** How far two clocks may be apart, in milliseconds, before a record of another machine is taken for one of an earlier boot. */
 const CLOCKS_APART_MS = 5 * 60 * 1000;
 
-type Place = Pick<Contact, 'stateDir' | 'observer'>;
+type Place = Pick<RemotePlatform, 'stateDir' | 'observer'>;
 
 /** What the folders of one machine begin with, whatever PID namespace it has. */
 function familyOf({ stateDir, observer }: Place): string {
@@ -50,7 +50,7 @@ export class RemoteRecords implements RecordStore {
   readonly folder: string;
   readonly aside: string;
   readonly #shell: RemoteShell;
-  readonly #place: Place & Pick<Contact, 'hostname'>;
+  readonly #place: Place & Pick<RemotePlatform, 'hostname'>;
   readonly #notes: RecordNotes;
   /** Paths of listed records of other folders, by nonce. */
   #elsewhere: ReadonlyMap<string, string> = new Map();
@@ -58,7 +58,7 @@ export class RemoteRecords implements RecordStore {
   #said: string | null = null;
 
   /** @param notes told every record that is read or written */
-  constructor(shell: RemoteShell, place: Place & Pick<Contact, 'hostname'>, notes = new RecordNotes()) {
+  constructor(shell: RemoteShell, place: Place & Pick<RemotePlatform, 'hostname'>, notes = new RecordNotes()) {
     const base = machineFolder(place);
     this.#shell = shell;
     this.#place = place;

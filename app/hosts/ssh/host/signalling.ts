@@ -5,15 +5,15 @@ import { evidenceOf } from '../../ps/portable-look.ts';
 import psScript from '../remote/ps.sh';
 import signalProgram from '../remote/signal.py';
 import signalScript from '../remote/signal.sh';
-import type { Contact } from './contact.ts';
 import { listedIn, psLine } from './listing.ts';
 import { placeOf, seenIn, verdictOn } from './observing.ts';
+import type { RemotePlatform } from './platform.ts';
 import type { RemoteShell } from './shell.ts';
 
 const DEADLINE_MS = 15_000;
 
 /** How signals are sent on this machine, for the person. */
-export function signallingOf(host: string, { python, processes, system }: Contact): Host['signalling'] {
+export function signallingOf(host: string, { python, processes, system }: RemotePlatform): Host['signalling'] {
   if (processes === 'ps') {
     return {
       method: 'verify-then-kill',
@@ -43,7 +43,7 @@ export function signallingOf(host: string, { python, processes, system }: Contac
  */
 export async function sendSignal(
   shell: RemoteShell,
-  contact: Contact,
+  contact: RemotePlatform,
   ref: ProcessRef,
   signal: Signal,
   verify: () => Promise<Verdict>,
@@ -91,7 +91,7 @@ function notSent(verdict: Verdict, why = 'its program or arguments were not reco
 /** Two scripts: what stands there is judged first, and must then be there to the letter when it is signalled. */
 async function sendByPs(
   shell: RemoteShell,
-  contact: Contact,
+  contact: RemotePlatform,
   ref: ProcessRef,
   signal: Signal,
   verify: () => Promise<Verdict>,

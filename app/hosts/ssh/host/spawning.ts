@@ -4,10 +4,10 @@ import type { ExitStatus, SpawnRequest } from '../../host.ts';
 import { SpawnFailed } from '../../local/spawn.ts';
 import psScript from '../remote/ps.sh';
 import spawnScript from '../remote/spawn.sh';
-import type { Contact } from './contact.ts';
 import { quoted } from './frame.ts';
 import { listedSeen } from './listing.ts';
 import { placeOf, seenIn } from './observing.ts';
+import type { RemotePlatform } from './platform.ts';
 import type { RemoteShell } from './shell.ts';
 
 const DEADLINE_MS = 15_000;
@@ -46,7 +46,11 @@ function missingIn(output: string | null): string | null {
 }
 
 /** @throws RemoteSpawnFailed when it did not start; SshFailed when it is not known whether it did */
-export async function spawnRemote(shell: RemoteShell, contact: Contact, request: SpawnRequest): Promise<RemoteChild> {
+export async function spawnRemote(
+  shell: RemoteShell,
+  contact: RemotePlatform,
+  request: SpawnRequest,
+): Promise<RemoteChild> {
   const { argv, cwd, env, logPath } = request;
   const [program] = argv;
   const environment = Object.entries(env).map(([name, value]) => {

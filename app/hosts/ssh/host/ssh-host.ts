@@ -20,14 +20,14 @@ import type {
 } from '../../host.ts';
 import type { Recognise } from '../../local/look/candidates.ts';
 import type { At, Forwards, RemoteExec } from '../contract.ts';
-import { type Contact, makeContact } from './contact.ts';
 import { Exits } from './exits.ts';
-import { lingerTrouble } from './linger.ts';
+import { ForwardPool, othersClients } from './forward-pool.ts';
+import { lingerProblem } from './linger.ts';
 import { RemoteLooker } from './looking.ts';
 import { machineLines, psMachineLines } from './machine-line.ts';
 import { type Observed, Observing } from './observing.ts';
+import { probePlatform, type RemotePlatform } from './platform.ts';
 import { PsLooker } from './ps-looking.ts';
-import { othersClients, Reach } from './reach.ts';
 import { RecordNotes } from './record-notes.ts';
 import { RemoteFiles } from './remote-files.ts';
 import { machineFolder, RemoteRecords } from './remote-records.ts';
@@ -53,19 +53,25 @@ class SshHost implements Host {
   readonly uid: number;
   readonly ownPids: readonly number[];
   readonly #shell: RemoteShell;
-  readonly #contact: Contact;
+  readonly #contact: RemotePlatform;
   readonly #base: string;
   readonly #looker: RemoteLooker | PsLooker;
   readonly #observing: Observing;
   readonly #exits: Exits;
   readonly #files: RemoteFiles;
-  readonly #reach: Reach;
+  readonly #reach: ForwardPool;
   readonly #lines: (read: (name: string) => string | null) => MachineLine;
   readonly #notes: RecordNotes;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #trimmedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(shell: RemoteShell, contact: Contact, recogniser: Recognise, reach: Reach, notes: RecordNotes) {
+  constructor(
+    shell: RemoteShell,
+    contact: RemotePlatform,
+    recogniser: Recognise,
+    reach: ForwardPool,
+    notes: RecordNotes,
+  ) {
     this.#notes = notes;
     this.name = shell.host;
     this.signalling = signallingOf(shell.host, contact);
@@ -219,8 +225,8 @@ class SshHost implements Host {
   }
 
   /** Why what was started may go when the connection goes, with the remedy; null where nothing says so. */
-  lingerTrouble(): Promise<string | null> {
-    return lingerTrouble(this.#shell);
+  lingerProblem(): Promise<string | null> {
+    return lingerProblem(this.#shell);
   }
 
   async #trim(): Promise<void> {
@@ -258,14 +264,14 @@ export interface SshHostParts {
   readonly store: RecordStore;
   /** Where the logs of servers are on that machine. */
   readonly logsDir: string;
-  readonly contact: Contact;
+  readonly contact: RemotePlatform;
 }
 
 /** @throws SshFailed when the machine cannot be reached, or is not supported */
 export async function createSshHost(options: SshHostOptions): Promise<SshHostParts> {
   const shell = new RemoteShell(options.name, options.exec);
-  const contact = await makeContact(shell, options.localObserver, options.withoutProc);
-  const reach = new Reach(options.forwards, contact.uid, options.onReach, options.pagePorts ?? new Map());
+  const contact = await probePlatform(shell, options.localObserver, options.withoutProc);
+  const reach = new ForwardPool(options.forwards, contact.uid, options.onReach, options.pagePorts ?? new Map());
   const base = machineFolder(contact);
   const notes = options.notes ?? new RecordNotes();
   return {

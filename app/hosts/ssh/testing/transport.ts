@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { recordOf, testHost } from '../../local/testing/hosts.ts';
 import { startTicks, temporaryFolder, until } from '../../local/testing/processes.ts';
-import type { Link } from '../connection/link.ts';
-import type { LinkState } from '../connection/link-state.ts';
+import type { ConnectionState } from '../connection/connection-state.ts';
+import type { SshConnection } from '../connection/ssh-connection.ts';
 import { Transport, type TransportOptions } from '../connection/transport.ts';
 
 export interface TestTransport {
   readonly transport: Transport;
   readonly folder: string;
   /** Every state of every link, in order, by status; the steps of one attempt are one `connecting`. */
-  readonly states: readonly LinkState[];
+  readonly states: readonly ConnectionState[];
   /** Closes it and fails if a process, socket or file of it is left. */
   closeAndCheck(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export async function testTransport(
 ): Promise<TestTransport> {
   const host = await testHost();
   const runtimeDir = options.runtimeDir ?? temporaryFolder();
-  const states: LinkState[] = [];
+  const states: ConnectionState[] = [];
   const started = new Map<number, string | null>();
   const transport = await Transport.open({
     runtimeDir,
@@ -35,7 +35,7 @@ export async function testTransport(
       started.set(pid, startTicks(pid));
       return options.capture === undefined ? recordOf(host, pid) : options.capture(pid);
     },
-    onChange: (link: Link) => {
+    onChange: (link: SshConnection) => {
       states.push(link.state);
       options.onChange?.(link);
     },
@@ -56,6 +56,6 @@ export async function testTransport(
 }
 
 /** Statuses without repetition. */
-export function statuses(states: readonly LinkState[]): readonly string[] {
+export function statuses(states: readonly ConnectionState[]): readonly string[] {
   return states.map(({ status }) => status).filter((status, index, all) => status !== all[index - 1]);
 }

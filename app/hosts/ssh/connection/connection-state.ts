@@ -11,7 +11,7 @@ import type { SshFailed, SshStep } from '../contract.ts';
  *   reconnecting   it was lost, and is tried again at `retryAt`
  *   failed         it could not be connected, or was lost in a way that another attempt does not mend
  */
-export type LinkState =
+export type ConnectionState =
   | { readonly status: 'disconnected' }
   | {
       readonly status: 'connecting';

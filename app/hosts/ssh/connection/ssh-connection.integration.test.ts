@@ -7,7 +7,7 @@ import type { At } from '../contract.ts';
 import { SshFailed } from '../contract.ts';
 import { sshConfig, sshdTrouble, testSshd } from '../testing/sshd.ts';
 import { statuses, testTransport } from '../testing/transport.ts';
-import type { Link } from './link.ts';
+import type { SshConnection } from './ssh-connection.ts';
 
 const trouble = sshdTrouble();
 beforeEach((context) => {
@@ -49,7 +49,7 @@ function heard(at: At): Promise<string> {
   });
 }
 
-async function output(link: Link, script: string, deadlineMs = 60_000): Promise<string> {
+async function output(link: SshConnection, script: string, deadlineMs = 60_000): Promise<string> {
   return (await link.exec(script, deadlineMs)).stdout.toString().trim();
 }
 
@@ -146,7 +146,7 @@ test('a dropped connection is tried again at once, on the same port, and its com
   const box = await testSshd();
   const far = await greeter();
   const pauses: number[] = [];
-  const onChange = ({ state }: Link): void => {
+  const onChange = ({ state }: SshConnection): void => {
     if (state.status === 'reconnecting') pauses.push(state.retryAt.monotonic - performance.now());
   };
   const { transport, closeAndCheck, states } = await testTransport(sshConfig({ box: [box] }), { onChange });
@@ -174,7 +174,7 @@ test('a machine that is down is tried again with growing pauses, at once when to
   const box = await testSshd();
   let changedAt = 0;
   const changed: string[] = [];
-  const onChange = ({ alias }: Link): void => {
+  const onChange = ({ alias }: SshConnection): void => {
     changedAt = performance.now();
     changed.push(alias);
   };
@@ -283,7 +283,7 @@ test('a quit in the middle of connecting leaves nothing, and nothing comes back 
     const there = new Promise<void>((resolve) => {
       arrived = resolve;
     });
-    const onChange = ({ state }: Link): void => {
+    const onChange = ({ state }: SshConnection): void => {
       if (state.status === 'connecting' && state.step === at) arrived();
     };
     const { transport, closeAndCheck } = await testTransport(sshConfig({ box: [box] }), { onChange });

@@ -77,7 +77,7 @@ class Ways {
   }
 }
 
-export class Reach {
+export class ForwardPool {
   readonly #uid: number;
   readonly #sockets: Ways;
   readonly #pages: Ways;

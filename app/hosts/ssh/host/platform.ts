@@ -8,7 +8,7 @@ import type { Answer, RemoteShell } from './shell.ts';
 
 const DEADLINE_MS = 20_000;
 
-export interface Contact {
+export interface RemotePlatform {
   readonly observer: Observer;
   /** It is the machine this program runs on, seen from the same PID namespace. */
   readonly isLocal: boolean;
@@ -45,14 +45,18 @@ const NEEDED: readonly (readonly [string, string])[] = [
  * @param local where this program itself stands; null where that is unknown
  * @throws SshFailed also for a machine that is not supported, in words
  */
-export async function makeContact(shell: RemoteShell, local: Observer | null, withoutProc = false): Promise<Contact> {
+export async function probePlatform(
+  shell: RemoteShell,
+  local: Observer | null,
+  withoutProc = false,
+): Promise<RemotePlatform> {
   const parameters = { fresh: randomUUID(), without: withoutProc ? 'proc' : '' };
   const answer = await shell.run(contactScript, parameters, DEADLINE_MS);
-  return readContact(shell.host, answer, local);
+  return readPlatform(shell.host, answer, local);
 }
 
 /** Pure. @throws SshFailed */
-export function readContact(host: string, answer: Answer, local: Observer | null): Contact {
+export function readPlatform(host: string, answer: Answer, local: Observer | null): RemotePlatform {
   const text = (name: string): string => answer.text(name) ?? '';
   const tools = new Set(text('tools').split('\n'));
   const system = text('system');

@@ -4,8 +4,8 @@ import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFaile
 import { explainClosedAtOnce, isPermanent } from '../diagnostics/explain.ts';
 import type { Progress } from '../diagnostics/ssh-log.ts';
 import { type AttemptOptions, startMaster } from './attempt.ts';
+import { type ConnectionState, pauseBefore } from './connection-state.ts';
 import { Forwarding, type PortForward, type Remote } from './forwards.ts';
-import { type LinkState, pauseBefore } from './link-state.ts';
 import type { Master } from './master.ts';
 import { disconnected } from './master-failures.ts';
 import { Sessions } from './sessions.ts';
@@ -19,9 +19,9 @@ const LASTED_MS = 10_000;
 /** One that is closed within this was not meant to be. */
 const AT_ONCE_MS = 1500;
 
-export interface LinkOptions extends AttemptOptions {
+export interface SshConnectionOptions extends AttemptOptions {
   /** The state has changed, or the ssh process has. */
-  readonly onChange: (link: Link) => void;
+  readonly onChange: (link: SshConnection) => void;
 }
 
 export interface ConnectOptions {
@@ -29,7 +29,7 @@ export interface ConnectOptions {
   readonly keepTrying?: boolean;
 }
 
-interface Line {
+interface SshSession {
   readonly master: Master;
   readonly sessions: Sessions;
   readonly forwarding: Forwarding;
@@ -40,16 +40,16 @@ interface Line {
  * The connection to one account: connects, carries commands and forwards, notices its loss, and comes back by itself
  * for as long as it is wanted.
  */
-export class Link implements RemoteExec, Forwards {
+export class SshConnection implements RemoteExec, Forwards {
   /** The name it was first asked for by. */
   readonly alias: string;
   /** Equal for all aliases that lead to one account by one way. */
   readonly key: string;
   /** `user@machine:port`, as ssh resolved it; the port is left out where it is 22. */
   readonly target: string;
-  readonly #options: LinkOptions;
-  #state: LinkState = { status: 'disconnected' };
-  #line: Line | null = null;
+  readonly #options: SshConnectionOptions;
+  #state: ConnectionState = { status: 'disconnected' };
+  #line: SshSession | null = null;
   #process: ProcessRef | null = null;
   #attempt = 0;
   /** A failure that another attempt may mend is followed by one: it was connected, or is to be as soon as it can be. */
@@ -61,7 +61,7 @@ export class Link implements RemoteExec, Forwards {
   #disconnecting: Promise<void> | null = null;
   #checking: Promise<void> | null = null;
 
-  constructor(options: LinkOptions) {
+  constructor(options: SshConnectionOptions) {
     this.#options = options;
     this.alias = options.master.resolved.alias;
     this.key = options.master.resolved.key;
@@ -69,7 +69,7 @@ export class Link implements RemoteExec, Forwards {
     this.target = `${user}@${hostname}${port === 22 ? '' : `:${port}`}`;
   }
 
-  get state(): LinkState {
+  get state(): ConnectionState {
     return this.#state;
   }
 
@@ -158,7 +158,7 @@ export class Link implements RemoteExec, Forwards {
     return this.#usable().forwarding.port(remote, preferred);
   }
 
-  #usable(): Line {
+  #usable(): SshSession {
     if (this.#line !== null) return this.#line;
     throw new SshFailed(this.alias, 'link', 'not-connected', `${this.alias} is not connected.`, 'Connect it first.');
   }
@@ -229,7 +229,7 @@ export class Link implements RemoteExec, Forwards {
   #up(master: Master): void {
     const { folder, prefix, master: options } = this.#options;
     const shared = { alias: this.alias, master, folder, prefix, onDeadline: () => void this.#check() };
-    const line: Line = {
+    const line: SshSession = {
       master,
       sessions: new Sessions({ ...shared, ssh: options.ssh }),
       forwarding: new Forwarding(shared),
@@ -241,7 +241,7 @@ export class Link implements RemoteExec, Forwards {
     void master.ended.then((why) => this.#lost(line, why));
   }
 
-  #lost(line: Line, why: SshFailed): void {
+  #lost(line: SshSession, why: SshFailed): void {
     if (this.#line !== line) return;
     this.#line = null;
     const lasted = performance.now() - line.since;
@@ -282,7 +282,7 @@ export class Link implements RemoteExec, Forwards {
     this.#retry = null;
   }
 
-  #become(state: LinkState): void {
+  #become(state: ConnectionState): void {
     if (state.status === 'disconnected' && this.#state.status === 'disconnected') return;
     this.#state = state;
     this.#options.onChange(this);

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { ProcessIdentity } from '../../../identity/identity.ts';
 import type { Client, Listener, Look, ProcessInfo } from '../../host.ts';
 import type { Forward, Forwards } from '../contract.ts';
-import { othersClients, provedListeners, Reach } from './reach.ts';
+import { ForwardPool, othersClients, provedListeners } from './forward-pool.ts';
 
 const UID = 1000;
 
@@ -59,13 +59,13 @@ class Noted implements Forwards {
 
 let forwards: Noted;
 let told: number;
-let reach: Reach;
+let reach: ForwardPool;
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 beforeEach(() => {
   forwards = new Noted();
   told = 0;
-  reach = new Reach(
+  reach = new ForwardPool(
     forwards,
     UID,
     () => {
@@ -131,7 +131,7 @@ test('D18 strangers, other users and addresses beyond the loopback have no way',
 
 test('D21 a page has the same port as the server, else another, and the same again after a reconnect', async () => {
   const ports = new Map<string, number>();
-  const first = new Reach(forwards, UID, () => undefined, ports);
+  const first = new ForwardPool(forwards, UID, () => undefined, ports);
   first.looked(looked({ pid: 7, port: 4096 }));
   first.keepPages([listener(7, 4096), listener(9, 9999)]);
   await settled();
@@ -139,7 +139,7 @@ test('D21 a page has the same port as the server, else another, and the same aga
   expect(first.page(listener(9, 9999))).toBeNull();
   first.close();
   forwards.taken.add(4096);
-  const second = new Reach(forwards, UID, () => undefined, ports);
+  const second = new ForwardPool(forwards, UID, () => undefined, ports);
   second.looked(looked({ pid: 7, port: 4096 }));
   second.keepPages([listener(7, 4096)]);
   await settled();

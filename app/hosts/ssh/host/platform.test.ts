@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { hashedHostId } from '../../local/process/observer.ts';
 import { answering } from '../testing/answers.ts';
-import { makeContact } from './contact.ts';
-import { lingerTrouble } from './linger.ts';
+import { lingerProblem } from './linger.ts';
+import { probePlatform } from './platform.ts';
 import { RemoteShell } from './shell.ts';
 
 const BOOT = '73cc29ee-8d1f-43e0-ae87-4d155d03a00b';
@@ -22,8 +22,8 @@ const LINUX = {
   tools: 'grep\nls\nstat\nps\ngrep-nul\ngrep-z\nls-b\n',
   python: '/usr/bin/python3',
 };
-const contact = (parts: Readonly<Record<string, string>>, local: Parameters<typeof makeContact>[1] = null) =>
-  makeContact(new RemoteShell('far', answering(parts)), local);
+const contact = (parts: Readonly<Record<string, string>>, local: Parameters<typeof probePlatform>[1] = null) =>
+  probePlatform(new RemoteShell('far', answering(parts)), local);
 
 test('a first contact tells the machine, the account and what it has', async () => {
   expect(await contact(LINUX)).toEqual({
@@ -87,10 +87,10 @@ test('a machine without /proc is read by its ps', async () => {
 
 test('D19 a system that ends what a login leaves behind is told, with the remedy', async () => {
   const trouble = (linger: string, kill: string) =>
-    lingerTrouble(new RemoteShell('far', answering({ linger: `Linger=${linger}\n`, kill })));
+    lingerProblem(new RemoteShell('far', answering({ linger: `Linger=${linger}\n`, kill })));
   expect(await trouble('no', '#\nKillUserProcesses=yes\n')).toMatch(/loginctl enable-linger/u);
   expect(await trouble('no', 'KillUserProcesses=yes\nKillUserProcesses = no\n')).toBeNull();
   expect(await trouble('yes', 'KillUserProcesses=yes\n')).toBeNull();
   expect(await trouble('no', '')).toBeNull();
-  expect(await lingerTrouble(new RemoteShell('far', answering({})))).toBeNull();
+  expect(await lingerProblem(new RemoteShell('far', answering({})))).toBeNull();
 });
