@@ -12,7 +12,7 @@ export interface Paths {
   readonly logsDir: string;
   /** What the guard has to say; bounded. */
   readonly guardLog: string;
-  /** What must be done once per run, and which run is the latest (app/guard/once.ts). */
+  /** What must be done once per run, and which run is the latest (app/guard/idempotency-store.ts). */
   readonly onceDir: string;
   /** Records that were moved out of the way, recoverable. */
   readonly setAsideDir: string;

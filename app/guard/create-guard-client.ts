@@ -4,7 +4,7 @@ import type { Paths } from '../config/paths.ts';
 import { loadLibc } from '../util/libc.ts';
 import { guardCommand } from './command.ts';
 import { type Budgets, GuardClient } from './guard-client.ts';
-import { sayLatestRun } from './run-file.ts';
+import { writeLatestRunId } from './run-file.ts';
 
 export interface GuardClientRequest {
   readonly paths: Paths;
@@ -20,7 +20,7 @@ export async function createGuardClient(request: GuardClientRequest): Promise<Gu
   const { paths, out, version, env, budgets } = request;
   const runId = randomUUID();
   // Where it cannot be written, a guard of an earlier run that was held up is kept from acting by its key alone.
-  const trouble = await sayLatestRun(paths, runId).then(
+  const trouble = await writeLatestRunId(paths, runId).then(
     () => null,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );

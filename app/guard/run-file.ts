@@ -7,7 +7,7 @@ import { atomicWrite } from '../util/atomic-write.ts';
 const fileOf = (paths: Pick<Paths, 'onceDir'>): string => join(paths.onceDir, 'latest-run');
 
 /** Called by whoever holds the writer's lock. @throws WriteFailed */
-export async function sayLatestRun(paths: Pick<Paths, 'onceDir'>, runId: string): Promise<void> {
+export async function writeLatestRunId(paths: Pick<Paths, 'onceDir'>, runId: string): Promise<void> {
   mkdirSync(paths.onceDir, { recursive: true, mode: 0o700 });
   await atomicWrite(fileOf(paths), `${runId}\n`);
 }

@@ -9,7 +9,7 @@ import { endSsh } from './end-ssh.ts';
 import { GRACE_MS, GRACE_VARIABLE } from './grace.ts';
 import { Headless } from './headless.ts';
 import { say } from './log.ts';
-import { openOnce } from './open-once.ts';
+import { openIdempotencyStore } from './open-idempotency-store.ts';
 import { latestRun } from './run-file.ts';
 import type { Kept } from './watcher.ts';
 
@@ -63,7 +63,7 @@ async function claim({ hello, farewell, signal, latestRun: before }: TakeOver): 
 async function supervise(work: TakeOver, lock: WriterLock): Promise<void> {
   const { hello, servers } = work;
   const mission = work.farewell === 'watch-owners' ? 'watch-owners' : 'end-servers';
-  const once = await openOnce(hello.paths);
+  const once = await openIdempotencyStore(hello.paths);
   try {
     const outcome = await once.run(`${mission} ${hello.runId}`, async () => {
       const core = await openLocalCore({

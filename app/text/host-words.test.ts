@@ -8,13 +8,13 @@ import {
   groupedFingerprint,
   hostNamed,
   hostStatus,
+  hostSuggestions,
   hostTrouble,
   isFaulty,
   isSilent,
   keyChanged,
   keyTypeOf,
   nextAttempt,
-  offeredHosts,
   questionSentence,
   sameFingerprint,
   secondsToRetry,
@@ -193,7 +193,7 @@ test('a name means a host by its name first, else by its alias; what is saved is
     { alias: 'web-eu', from: 'config' as const },
     { alias: 'nas', from: 'config' as const },
   ];
-  expect(offeredHosts({ hosts: [host('connected')], offered }).map(({ alias }) => alias)).toEqual(['nas']);
-  expect(offeredHosts({ hosts: [host('connected', { saved: false })], offered })).toHaveLength(2);
+  expect(hostSuggestions({ hosts: [host('connected')], offered }).map(({ alias }) => alias)).toEqual(['nas']);
+  expect(hostSuggestions({ hosts: [host('connected', { saved: false })], offered })).toHaveLength(2);
   expect(stoppedByDisconnect({ servers: [] }, 'web-eu')).toEqual([]);
 });

@@ -27,7 +27,7 @@ export type Ask = (question: Question, signal: AbortSignal) => Promise<string | 
 export type GivenUp = 'cancelled' | 'timeout' | null;
 
 /** Lets the questions of one ssh through, and of what it starts (a jump's ssh). */
-export interface Admission {
+export interface PromptScope {
   /** Added to the environment of ssh; holds no secret. */
   readonly env: Readonly<Record<string, string>>;
   readonly givenUp: GivenUp;
@@ -38,7 +38,7 @@ export interface Admission {
 }
 
 /** Where masters get their questions answered. */
-export interface Questioner {
+export interface PromptBroker {
   /** @param onPending with the question that waits, and null when none does any more */
-  admit(alias: string, onPending: (question: Question | null) => void): Admission;
+  admit(alias: string, onPending: (question: Question | null) => void): PromptScope;
 }

@@ -10,7 +10,7 @@ import { ANSWER_BYTES, ID_VARIABLE, REQUEST_LIMIT, RUNTIME_VARIABLE, SOCKET_VARI
 import { isFromSsh } from './peer.ts';
 import { type AskRequest, requestSchema } from './protocol.ts';
 import { kindOf, shownText } from './question.ts';
-import type { Admission, Ask, GivenUp, Question, Questioner } from './questions.ts';
+import type { Ask, GivenUp, PromptBroker, PromptScope, Question } from './questions.ts';
 
 export interface AskpassOptions {
   /** The app's runtime folder; the socket goes to `ssh` below it. */
@@ -26,7 +26,7 @@ export interface AskpassOptions {
   readonly timeoutMs?: number;
 }
 
-export interface AskpassServer extends Questioner {
+export interface AskpassServer extends PromptBroker {
   /** Takes pending questions back and removes the socket. Idempotent. */
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export async function startAskpass(options: AskpassOptions): Promise<AskpassServ
 }
 
 /** One ssh that may ask. */
-class Admitted implements Admission {
+class Admitted implements PromptScope {
   readonly env: Readonly<Record<string, string>>;
   readonly id = randomUUID();
   readonly alias: string;
@@ -123,7 +123,7 @@ class Desk {
     };
   }
 
-  admit(alias: string, onPending: (question: Question | null) => void): Admission {
+  admit(alias: string, onPending: (question: Question | null) => void): PromptScope {
     const admitted = new Admitted(alias, this.#env, onPending, () => this.#admitted.delete(admitted.id));
     this.#admitted.set(admitted.id, admitted);
     return admitted;

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expandGlob } from './include-glob.ts';
-import { type OfferedHost, offeredHosts } from './offered.ts';
+import { hostSuggestions, type OfferedHost } from './offered.ts';
 
 /** Longer files are no configuration a person wrote, and others (a pipe, a device) may never end. */
 const LONGEST_FILE = 4_000_000;
@@ -15,7 +15,7 @@ const MOST_MATCHES = 256;
  */
 export function hostsOnDisk(home: string, sshConfig: string | null): readonly OfferedHost[] {
   const ssh = join(home, '.ssh');
-  return offeredHosts({
+  return hostSuggestions({
     home,
     configFile: sshConfig ?? join(ssh, 'config'),
     knownHostsFiles: sshConfig === null ? [join(ssh, 'known_hosts'), '/etc/ssh/ssh_known_hosts'] : [],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../local/testing/processes.ts';
-import { offeredHosts, splitLine } from './offered.ts';
+import { hostSuggestions, splitLine } from './offered.ts';
 import { hostsOnDisk } from './offered-files.ts';
 
 function offered(files: Readonly<Record<string, string>>): readonly string[] {
@@ -17,7 +17,7 @@ function offered(files: Readonly<Record<string, string>>): readonly string[] {
       return Object.keys(files).filter((path) => matches.test(path));
     },
   };
-  return offeredHosts(input).map(({ alias, from }) => `${alias} (${from})`);
+  return hostSuggestions(input).map(({ alias, from }) => `${alias} (${from})`);
 }
 
 test('aliases of Host lines are offered, patterns and negations are not', () => {

@@ -26,7 +26,7 @@ const MOST_HOSTS = 2000;
 const LONGEST_FILE = 4_000_000;
 
 /** Every host, those of the configuration first, each once, in the order they stand there. */
-export function offeredHosts(input: OfferedInput): readonly OfferedHost[] {
+export function hostSuggestions(input: OfferedInput): readonly OfferedHost[] {
   const found = new Map<string, OfferedHost>();
   const add = (alias: string, from: OfferedHost['from']): void => {
     if (found.size < MOST_HOSTS && !found.has(alias)) found.set(alias, { alias, from });

@@ -1,5 +1,5 @@
 import type { ProcessRef } from '../../../identity/identity.ts';
-import type { Question, Questioner } from '../askpass/questions.ts';
+import type { PromptBroker, Question } from '../askpass/questions.ts';
 import { configOptions, type Resolved, type SshProgram } from '../config/resolve.ts';
 import type { Progress } from '../diagnostics/ssh-log.ts';
 
@@ -13,7 +13,7 @@ export interface MasterOptions {
   readonly socketPath: string;
   readonly capture: Capture;
   /** Null without a person: then ssh asks nothing and fails instead. */
-  readonly questioner: Questioner | null;
+  readonly questioner: PromptBroker | null;
   readonly timing: MasterTiming;
   readonly onProgress: (progress: Progress) => void;
   readonly onQuestion: (question: Question | null) => void;

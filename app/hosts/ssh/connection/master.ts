@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ProcessRef } from '../../../identity/identity.ts';
-import type { Admission, Question } from '../askpass/questions.ts';
+import type { PromptScope, Question } from '../askpass/questions.ts';
 import { SshFailed } from '../contract.ts';
 import { explainDeadline, explainEnd } from '../diagnostics/explain.ts';
 import { SshLog } from '../diagnostics/ssh-log.ts';
@@ -146,7 +146,7 @@ export class Master {
     log: SshLog,
     budgetMs: number,
     isAsking: () => boolean,
-    admission: Admission | null,
+    admission: PromptScope | null,
     signal: AbortSignal,
   ): Promise<void> {
     const alias = this.#alias;

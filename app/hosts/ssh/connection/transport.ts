@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { ProcessRef } from '../../../identity/identity.ts';
 import { ensureRuntimeFolder } from '../../../util/folders.ts';
 import { Semaphore } from '../../../util/semaphore.ts';
-import type { Questioner } from '../askpass/questions.ts';
+import type { PromptBroker } from '../askpass/questions.ts';
 import { type Resolved, resolveAlias, type SshProgram } from '../config/resolve.ts';
 import { SshFailed } from '../contract.ts';
 import { watchClocks } from './clock-watch.ts';
@@ -23,7 +23,7 @@ export interface TransportOptions {
   /** As for `spawnDetached`. */
   readonly capture: Capture;
   /** Null where no person can be asked: everything that would ask fails instead. */
-  readonly questioner: Questioner | null;
+  readonly questioner: PromptBroker | null;
   /** A link's state has changed, or the set of `processes` has. */
   readonly onChange: (link: SshConnection) => void;
   readonly program?: string;

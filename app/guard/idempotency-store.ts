@@ -47,7 +47,7 @@ export type Outcome =
   /** A living process is at it, or one of which nothing can be told from here. */
   | 'underway';
 
-export interface OnceParts {
+export interface IdempotencyOptions {
   readonly folder: string;
   /** This process. */
   readonly self: ProcessRef;
@@ -56,10 +56,10 @@ export interface OnceParts {
   readonly keepFiles?: number;
 }
 
-export class Once {
-  readonly #parts: OnceParts;
+export class IdempotencyStore {
+  readonly #parts: IdempotencyOptions;
 
-  constructor(parts: OnceParts) {
+  constructor(parts: IdempotencyOptions) {
     this.#parts = parts;
   }
 

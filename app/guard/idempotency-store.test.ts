@@ -14,7 +14,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../hosts/local/testing/processes.ts';
 import type { ProcessRef, Verdict } from '../identity/identity.ts';
 import { someRef } from '../records/fixtures.testing.ts';
-import { Once } from './once.ts';
+import { IdempotencyStore } from './idempotency-store.ts';
 
 let folder: string;
 /** PIDs that live. */
@@ -29,7 +29,8 @@ afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
 const verify = async ({ identity }: ProcessRef): Promise<Verdict> =>
   alive.has(identity.pid) ? { verdict: 'same' } : { verdict: 'gone', why: 'it has exited' };
 
-const onceOf = (pid: number): Once => new Once({ folder, self: someRef(pid), verify, keepFiles: 40 });
+const onceOf = (pid: number): IdempotencyStore =>
+  new IdempotencyStore({ folder, self: someRef(pid), verify, keepFiles: 40 });
 
 /** Begins a key and never ends it, as a process that is killed does. */
 async function beginAndDie(pid: number, key: string): Promise<void> {
@@ -79,7 +80,11 @@ test('what a living process is at is left alone, what a dead one began is taken 
 
 test('one that nothing can be told of counts as living', async () => {
   await beginAndDie(100, 'k');
-  const blind = new Once({ folder, self: someRef(200), verify: async () => ({ verdict: 'unknown', why: 'no /proc' }) });
+  const blind = new IdempotencyStore({
+    folder,
+    self: someRef(200),
+    verify: async () => ({ verdict: 'unknown', why: 'no /proc' }),
+  });
   expect(await blind.run('k', async () => undefined)).toBe('underway');
 });
 
