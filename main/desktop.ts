@@ -6,7 +6,7 @@ import type { Paths } from '../app/config/paths.ts';
 import { serveControl } from '../app/control/server.ts';
 import { ControlUnavailable } from '../app/control/socket-path.ts';
 import { RollSender } from '../app/roll/change.ts';
-import type { Show } from '../app/roll/channels.ts';
+import type { NavigationTarget } from '../app/roll/channels.ts';
 import type { Command } from '../app/roll/commands.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import { hostNamed } from '../app/text/host-words.ts';
@@ -74,7 +74,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     report,
   });
   core.watchedWhile(() => window.open);
-  const show = (place: Show | null): void => {
+  const show = (place: NavigationTarget | null): void => {
     if (!life.leaving) window.show(place);
   };
   const asked = new AskedHosts();

@@ -1,5 +1,5 @@
 /** Which notifications a roll is worth: one per leak, fault, unasked end and idle stop, never again for the same one. */
-import type { Show } from '../app/roll/channels.ts';
+import type { NavigationTarget } from '../app/roll/channels.ts';
 import type { CommandResult } from '../app/roll/commands.ts';
 import type { Alert, Ended, HostEntry, Question, Roll, Server } from '../app/roll/schema.ts';
 import { endedBy, endedCause, endedNext, endedTitle, isAwaited } from '../app/text/ended-words.ts';
@@ -15,12 +15,18 @@ export interface Notice {
   readonly title: string;
   readonly body: string;
   /** Where a click leads. */
-  readonly show: Show;
+  readonly show: NavigationTarget;
   /** A button, where the desktop has them on notifications; elsewhere a click leads near enough. */
-  readonly button?: { readonly text: string; readonly show: Show };
+  readonly button?: { readonly text: string; readonly show: NavigationTarget };
 }
 
-const at = (place: Partial<Show>): Show => ({ view: 'servers', server: null, dialog: 'none', kind: null, ...place });
+const at = (place: Partial<NavigationTarget>): NavigationTarget => ({
+  view: 'servers',
+  server: null,
+  dialog: 'none',
+  kind: null,
+  ...place,
+});
 
 function leakNotice(leaks: readonly Server[]): Notice | null {
   const only = leaks[0];

@@ -1,12 +1,12 @@
 import { Notification } from 'electron';
-import type { Show } from '../app/roll/channels.ts';
+import type { NavigationTarget } from '../app/roll/channels.ts';
 import type { Roll } from '../app/roll/schema.ts';
 import { bodyText, GATHER_MS, type Notice, NotificationCenter, PROMPT_MS } from './notices.ts';
 
 /** Shows notifications for what is new in each roll. */
 export class Notifications {
   readonly #desk = new NotificationCenter();
-  readonly #onClick: (show: Show) => void;
+  readonly #onClick: (show: NavigationTarget) => void;
   readonly #roll: () => Roll;
   readonly #gatherMs: number;
   /** Held, or a shown notification could be collected before it is clicked. */
@@ -20,7 +20,7 @@ export class Notifications {
    * @param roll the roll at the moment of telling
    * @param gatherMs how long news are gathered into one notification, in milliseconds
    */
-  constructor(roll: () => Roll, onClick: (show: Show) => void, gatherMs: number = GATHER_MS) {
+  constructor(roll: () => Roll, onClick: (show: NavigationTarget) => void, gatherMs: number = GATHER_MS) {
     this.#roll = roll;
     this.#onClick = onClick;
     this.#gatherMs = gatherMs;

@@ -1,9 +1,9 @@
-import type { Show } from '../app/roll/channels.ts';
+import type { NavigationTarget } from '../app/roll/channels.ts';
 import type { Command } from '../app/roll/commands.ts';
 
 /** What a click on a tray menu item does. */
 export type TrayAct =
-  | { readonly act: 'show'; readonly show: Show }
+  | { readonly act: 'show'; readonly show: NavigationTarget }
   | { readonly act: 'run'; readonly command: Command }
   | { readonly act: 'open-url'; readonly server: string }
   | { readonly act: 'copy-url'; readonly server: string }
@@ -32,6 +32,6 @@ export interface TrayModel {
 export const SEPARATOR: TrayItem = { type: 'separator' };
 
 /** A place in the window, the servers' view unless `place` says otherwise. */
-export function showing(place: Partial<Show>): TrayAct {
+export function showing(place: Partial<NavigationTarget>): TrayAct {
   return { act: 'show', show: { view: 'servers', server: null, dialog: 'none', kind: null, ...place } };
 }

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { app, BrowserWindow, nativeTheme, type Rectangle, type Session, screen, type WebFrameMain } from 'electron';
 import { z } from 'zod';
-import type { PushName, PushPayload, Show } from '../app/roll/channels.ts';
+import type { NavigationTarget, PushName, PushPayload } from '../app/roll/channels.ts';
 import { SCHEME, WINDOW_URL } from './app-scheme.ts';
 import { reasonOf } from './reason.ts';
 
@@ -32,7 +32,7 @@ export class RollWindow {
   #window: BrowserWindow | null = null;
   #loaded = false;
   /** The place to show once the page is there. */
-  #pending: Show | null = null;
+  #pending: NavigationTarget | null = null;
 
   constructor(parts: WindowParts) {
     this.#parts = parts;
@@ -63,7 +63,7 @@ export class RollWindow {
   }
 
   /** Brings the window up, at a place or where it was. */
-  show(place: Show | null): void {
+  show(place: NavigationTarget | null): void {
     if (place !== null) this.#pending = place;
     if (this.#window === null) {
       this.#create();

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import type { z } from 'zod';
 import { FrameReader, MalformedFrame } from '../ipc/frames.ts';
-import type { Show } from '../roll/channels.ts';
+import type { NavigationTarget } from '../roll/channels.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import { type Roll, rollSchema } from '../roll/schema.ts';
 import type { Actor, Core, Explanation, LogText } from '../supervisor/core.ts';
@@ -46,7 +46,7 @@ export interface ControlClient extends Core {
   /** The app's PID and version, as it told them. */
   readonly app: { readonly pid: number; readonly version: string };
   /** Brings the app's window up, at a place or where it was. */
-  show(place: Show | null): Promise<void>;
+  show(place: NavigationTarget | null): Promise<void>;
   /** Asks a guard to let go of the writer's lock; resolves when it is free. */
   yield(): Promise<void>;
   /** Resolves with the reason when the connection has ended for any cause but `close`. */
@@ -184,7 +184,7 @@ class Client implements ControlClient {
     return this.#ask('readLog', { server });
   }
 
-  async show(place: Show | null): Promise<void> {
+  async show(place: NavigationTarget | null): Promise<void> {
     await this.#ask('show', place);
   }
 

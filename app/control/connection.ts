@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { z } from 'zod';
 import { FrameReader, MalformedFrame } from '../ipc/frames.ts';
-import type { Show } from '../roll/channels.ts';
+import type { NavigationTarget } from '../roll/channels.ts';
 import type { Core } from '../supervisor/core.ts';
 import {
   ANSWER_LIMIT,
@@ -22,7 +22,7 @@ export interface ServeControl {
   /** Program version, told in the hello. */
   readonly version: string;
   /** Bring the window up, at a place or where it was. */
-  readonly onShow: (place: Show | null) => void;
+  readonly onShow: (place: NavigationTarget | null) => void;
   /** Let go of the writer's lock for an app; resolves when it is free. Absent where nobody yields: in the app. */
   readonly onYield?: () => Promise<void>;
   /** The socket was removed and cannot be made again. */

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FrameReader } from '../ipc/frames.ts';
-import type { Show } from '../roll/channels.ts';
+import type { NavigationTarget } from '../roll/channels.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { Roll } from '../roll/schema.ts';
 import { ControlAbsent, ControlFailed, ControlLost, connectControl } from './client.ts';
@@ -29,7 +29,7 @@ let folder = '';
 let socketPath = '';
 let core: FakeCore;
 let server: ControlServer | null = null;
-let shown: (Show | null)[] = [];
+let shown: (NavigationTarget | null)[] = [];
 const closers: (() => void)[] = [];
 
 beforeEach(() => {
@@ -105,7 +105,7 @@ test('every request makes the round trip', async () => {
   core.onExplain = async () => found;
   expect(await one.explain('4711')).toEqual(found);
   expect((await one.readLog('00000000000000aa')).text).toBe('listening\n');
-  const place: Show = { view: 'records', server: null, dialog: 'none', kind: null };
+  const place: NavigationTarget = { view: 'records', server: null, dialog: 'none', kind: null };
   await one.show(place);
   await one.show(null);
   expect(shown).toEqual([place, null]);

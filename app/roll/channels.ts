@@ -31,7 +31,7 @@ export const showSchema = z.strictObject({
   /** Name of the host that is chosen, or that the dialog is about. */
   host: z.string().exactOptional(),
 });
-export type Show = z.infer<typeof showSchema>;
+export type NavigationTarget = z.infer<typeof showSchema>;
 
 export const doneSchema = z.discriminatedUnion('ok', [
   z.strictObject({ ok: z.literal(true) }),

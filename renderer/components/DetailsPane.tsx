@@ -3,8 +3,8 @@ import type { HostEntry, Leftover, Roll, Server } from '../../app/roll/schema.ts
 import { hostStatus, isReachable } from '../../app/text/host-words.ts';
 import { clockTime, formatBytes, rollHeadline, shortenPath } from '../../app/text/words.ts';
 import { useActs, useWindow } from '../state/context.tsx';
+import { phases } from '../view/banners.ts';
 import { leftoverActs } from '../view/serverActs.ts';
-import { phases } from '../view/strips.ts';
 import { DetailHead, Facts, ProcessTree, Section } from './DetailParts.tsx';
 import { Glyph } from './Glyph.tsx';
 import { HostDetails, MachineFacts } from './HostDetails.tsx';

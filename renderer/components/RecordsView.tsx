@@ -9,7 +9,7 @@ import { Glyph } from './Glyph.tsx';
 import { Grid } from './Grid.tsx';
 import { Age, Button, CELL, COLUMN_HEAD, Path, ROW } from './parts.tsx';
 import type { GlyphName } from './shapes.ts';
-import { useHeld, waitingWords } from './useHeld.ts';
+import { useFrozenOrder, waitingWords } from './useFrozenOrder.ts';
 
 function verdictShape(verdict: RecordEntry['verdict']): GlyphName {
   if (verdict === 'zombie') return 'gone';
@@ -134,7 +134,7 @@ export function RecordsView({ roll, home }: { readonly roll: Roll; readonly home
   const selected = useWindow((state) => state.selected.records);
   const troubled = useWindow((state) => state.problem !== null);
   const now = Date.parse(roll.takenAt);
-  const { items, gone, waiting } = useHeld(recordItems(roll, host, filter), `${host ?? ''}\n${filter}`);
+  const { items, gone, waiting } = useFrozenOrder(recordItems(roll, host, filter), `${host ?? ''}\n${filter}`);
   const records = items.flatMap((item) => (item.type === 'record' && !gone.has(item.key) ? [item.record] : []));
   const stale = records.filter((record) => record.clearable);
   const shown = records.find((record) => recordKey(record) === selected);

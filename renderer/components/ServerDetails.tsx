@@ -13,7 +13,7 @@ import {
   standingWord,
 } from '../../app/text/words.ts';
 import { useActs, useWindow } from '../state/context.tsx';
-import { useCarried } from '../state/useCarried.ts';
+import { useServerSessions } from '../state/useServerSessions.ts';
 import { serverActs } from '../view/serverActs.ts';
 import { ownerWords, whyQuestion } from '../view/serverItems.ts';
 import { Checklist, checksRan, DetailHead, Facts, ProcessTree, Section } from './DetailParts.tsx';
@@ -77,7 +77,7 @@ function Clients({ server }: { readonly server: Server }) {
 /** How many sessions it carries, and the way to them; or why they are not known. */
 function Sessions({ server }: { readonly server: Server }) {
   const acts = useActs();
-  const { sessions: own } = useCarried([server]);
+  const { sessions: own } = useServerSessions([server]);
   const { sessions } = server;
   if (!sessions.known && own.length === 0) {
     return (

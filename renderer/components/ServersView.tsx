@@ -5,6 +5,7 @@ import { plural, serverLabel } from '../../app/text/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
 import { steppedAge } from '../view/age.ts';
+import { phases } from '../view/banners.ts';
 import { leftoverActs, serverActs } from '../view/serverActs.ts';
 import {
   footerWords,
@@ -14,14 +15,13 @@ import {
   type ServerColumn,
   serverItems,
 } from '../view/serverItems.ts';
-import { phases } from '../view/strips.ts';
 import { Footer } from './Footer.tsx';
 import { Grid, type Point } from './Grid.tsx';
 import { GridHeads, type HeadColumn } from './GridHeads.tsx';
 import { Menu } from './Menu.tsx';
 import { LeftoverCells, ServerCells } from './ServerCells.tsx';
+import { useFrozenOrder, waitingWords } from './useFrozenOrder.ts';
 import type { RowKey } from './useGridKeys.ts';
-import { useHeld, waitingWords } from './useHeld.ts';
 
 const HEADS: readonly HeadColumn<ServerColumn>[] = [
   { column: 'standing', word: 'Standing', classes: '' },
@@ -64,7 +64,7 @@ export function ServersView({ roll, home }: { readonly roll: Roll; readonly home
   );
   // What the person chose to see comes at once; only what changes by itself waits.
   const choice = `${host ?? ''}\n${filter}\n${sort.column}\n${sort.descending}`;
-  const list = useHeld(fresh, choice, menu !== null);
+  const list = useFrozenOrder(fresh, choice, menu !== null);
 
   const underWay = useMemo(() => phases(roll), [roll]);
   const cells = (item: Row) =>

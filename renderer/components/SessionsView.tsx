@@ -21,8 +21,8 @@ import { GridHeads, type HeadColumn } from './GridHeads.tsx';
 import { Menu } from './Menu.tsx';
 import { ScopeLine } from './ScopeLine.tsx';
 import { SessionCells } from './SessionCells.tsx';
+import { useFrozenOrder, waitingWords } from './useFrozenOrder.ts';
 import type { RowKey } from './useGridKeys.ts';
-import { useHeld, waitingWords } from './useHeld.ts';
 
 const HEADS: readonly HeadColumn<SessionColumn>[] = [
   { column: 'state', word: 'State', classes: '' },
@@ -69,7 +69,7 @@ export function SessionsView({ roll, home }: { readonly roll: Roll; readonly hom
     [sessions, hosts, host, server, filter, sort],
   );
   const choice = [host, server, filter, sort.column, String(sort.descending)].join('\n');
-  const list = useHeld(fresh, choice, menu !== null);
+  const list = useFrozenOrder(fresh, choice, menu !== null);
   const footer = useMemo(() => sessionsFooter(list.items), [list.items]);
 
   const actsOf = ({ session }: SessionItem) =>

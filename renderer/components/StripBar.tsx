@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import type { Alert, Roll, Task } from '../../app/roll/schema.ts';
 import { leakedTotals, reapLabel, serverLabel } from '../../app/text/words.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
-import { hasKey, type Strip, strips, taskTitle } from '../view/strips.ts';
+import { banners, hasKey, type Strip, taskTitle } from '../view/banners.ts';
 import { EndedStrip } from './EndedStrip.tsx';
 import { Glyph } from './Glyph.tsx';
 import { HostStrip } from './HostStrip.tsx';
@@ -105,7 +105,7 @@ export function StripBar({ roll }: { readonly roll: Roll }) {
   const { store } = useRollcall();
   const host = useWindow((state) => state.host);
   const turned = useWindow((state) => state.strip);
-  const all = strips(roll, host);
+  const all = banners(roll, host);
   const index = Math.max(
     0,
     all.findIndex((strip) => turned !== null && hasKey(strip, turned)),

@@ -11,7 +11,7 @@ import { Glyph } from './Glyph.tsx';
 import { Grid } from './Grid.tsx';
 import { Button, CELL } from './parts.tsx';
 import { ScopeLine } from './ScopeLine.tsx';
-import { useHeld, waitingWords } from './useHeld.ts';
+import { useFrozenOrder, waitingWords } from './useFrozenOrder.ts';
 
 function tone(entry: AuditEntry): string {
   const shape = eventShape(entry.event);
@@ -140,7 +140,7 @@ export function TimelineView({ roll }: { readonly roll: Roll }) {
     () => timelineItems(roll, { host, server, session, filter }, now),
     [roll.timeline, host, server, session, filter, today],
   );
-  const { items, waiting } = useHeld(fresh, [host, server, session, filter].join('\n'));
+  const { items, waiting } = useFrozenOrder(fresh, [host, server, session, filter].join('\n'));
   const entries = items.filter((item) => item.type === 'entry');
   const shown = entries.find((item) => item.key === selected);
   return (

@@ -8,10 +8,10 @@ import { exampleRoll, HOME, TAKEN_AT } from '../preview/rolls.ts';
 import { createActs } from '../state/acts.ts';
 import { RollcallContext } from '../state/context.tsx';
 import { createWindowStore } from '../state/store.ts';
+import { banners } from '../view/banners.ts';
 import { hostActs } from '../view/hostActs.ts';
 import { hostFigure } from '../view/hostItems.ts';
 import { buttonActs, serverActs } from '../view/serverActs.ts';
-import { strips } from '../view/strips.ts';
 import { DetailsPane } from './DetailsPane.tsx';
 import { FirstRun } from './FirstRun.tsx';
 import { Hosts } from './Hosts.tsx';
@@ -100,12 +100,12 @@ describe('the strip of a host', () => {
   });
 
   test('one that has been silent for a moment stands behind a leak, a failed one before it', () => {
-    expect(strips(exampleRoll(), null).map(({ key }) => key)).toEqual(['alert leaks', 'host studio-mac']);
+    expect(banners(exampleRoll(), null).map(({ key }) => key)).toEqual(['alert leaks', 'host studio-mac']);
     const roll = exampleRoll();
     const failed = sshHost('web-eu', 'failed', {
       ssh: sshEntry('web-eu', { steps: stepsTo('name', 'failed'), failure: { ...CHANGED, step: 'name', code: 'x' } }),
     });
-    expect(strips({ ...roll, hosts: [...roll.hosts, failed] }, null)[0]?.key).toBe('host ssh web-eu');
+    expect(banners({ ...roll, hosts: [...roll.hosts, failed] }, null)[0]?.key).toBe('host ssh web-eu');
   });
 });
 

@@ -5,7 +5,7 @@ import { formatBytes, memoryOf, plural, serverLabel } from '../../app/text/words
 import { Glyph } from '../components/Glyph.tsx';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
-import { useCarried } from '../state/useCarried.ts';
+import { useServerSessions } from '../state/useServerSessions.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { CheckBox, Consequences, FailureNote } from './parts.tsx';
 import { useCommand } from './useCommand.ts';
@@ -20,7 +20,7 @@ interface Props {
 export function DisconnectDialog({ host, servers }: Props) {
   const acts = useActs();
   const { running, result, give } = useCommand();
-  const carried = useCarried(servers);
+  const carried = useServerSessions(servers);
   const [named, setNamed] = useState(false);
   const busy = servers.filter(({ busy: state, stop }) => state === 'busy' || stop.allowed === 'force');
   const things = plural(servers.length, 'server');

@@ -4,7 +4,7 @@ import { isAtWork, sessionConsequences } from '../../app/text/session-words.ts';
 import { formatBytes, plural, rowName, serverLabel } from '../../app/text/words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
-import { useCarried } from '../state/useCarried.ts';
+import { useServerSessions } from '../state/useServerSessions.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { actLead, CheckBox, Consequences, FailureNote } from './parts.tsx';
 import { useRun } from './useRun.ts';
@@ -55,7 +55,7 @@ interface Props {
 export function EndDialog({ act, server }: Props) {
   const acts = useActs();
   const run = useRun();
-  const carried = useCarried([server]);
+  const carried = useServerSessions([server]);
   const [named, setNamed] = useState(false);
   const permission = server[act];
   const needsForce = permission.allowed === 'force';

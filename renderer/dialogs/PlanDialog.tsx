@@ -5,7 +5,7 @@ import { isAtWork } from '../../app/text/session-words.ts';
 import { formatBytes, leakedThings, plural } from '../../app/text/words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
-import { useCarried } from '../state/useCarried.ts';
+import { useServerSessions } from '../state/useServerSessions.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { notInPlan, PlanRows } from './PlanRows.tsx';
 import { FailureNote } from './parts.tsx';
@@ -89,7 +89,7 @@ export function PlanDialog() {
     (plan?.rows ?? []).filter((row) => notInPlan(row) === null && !left.has(row.id)).map((row) => row.id),
   );
   const sums = plan === null ? null : planSums(plan, chosen);
-  const carried = useCarried([...chosen].map((id) => ({ id })));
+  const carried = useServerSessions([...chosen].map((id) => ({ id })));
   const atWork = carried.sessions.filter(isAtWork).length;
   const calm = carried.sessions.filter((session) => !isAtWork(session));
   const things = sums === null ? '' : leakedThings(sums, '');

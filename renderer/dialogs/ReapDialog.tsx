@@ -5,7 +5,7 @@ import { sessionConsequences } from '../../app/text/session-words.ts';
 import { formatBytes, plural, withoutHost } from '../../app/text/words.ts';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
-import { useCarried } from '../state/useCarried.ts';
+import { useServerSessions } from '../state/useServerSessions.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { allGone } from './PlanDialog.tsx';
 import { actLead, CheckBox, Consequences, FailureNote, Outcome } from './parts.tsx';
@@ -66,7 +66,7 @@ export function ReapDialog({ id, label, why }: Props) {
   const acts = useActs();
   const looked = usePlan(id);
   const run = useRun();
-  const carried = useCarried([{ id }]);
+  const carried = useServerSessions([{ id }]);
   const [named, setNamed] = useState(false);
   const row = looked.state === 'ready' ? (looked.plan.rows.find((entry) => entry.id === id) ?? null) : null;
   const forbidden = row !== null && row.refusal !== null && !row.needsForce;

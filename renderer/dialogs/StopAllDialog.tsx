@@ -6,7 +6,7 @@ import { formatBytes, memoryOf, plural, rowName } from '../../app/text/words.ts'
 import { Glyph } from '../components/Glyph.tsx';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
-import { useCarried } from '../state/useCarried.ts';
+import { useServerSessions } from '../state/useServerSessions.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { CheckBox, Consequences, FailureNote } from './parts.tsx';
 
@@ -26,7 +26,7 @@ export function StopAllDialog({ servers }: { readonly servers: readonly Server[]
   const acts = useActs();
   const [done, setDone] = useState<readonly Done[] | null>(null);
   const [named, setNamed] = useState(false);
-  const carried = useCarried(servers);
+  const carried = useServerSessions(servers);
   const busy = servers.filter((server) => server.stop.allowed === 'force');
   const things = plural(servers.length, 'server');
 

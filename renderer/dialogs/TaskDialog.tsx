@@ -3,7 +3,7 @@ import type { Task } from '../../app/roll/schema.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button } from '../components/parts.tsx';
 import { useActs, useWindow } from '../state/context.tsx';
-import { taskTitle } from '../view/strips.ts';
+import { taskTitle } from '../view/banners.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { Outcome } from './parts.tsx';
 

@@ -2,7 +2,7 @@ import { useRef, useState } from 'react';
 import type { Command, CommandResult } from '../../app/roll/commands.ts';
 import type { Task } from '../../app/roll/schema.ts';
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
-import { taskOf } from '../view/strips.ts';
+import { taskOf } from '../view/banners.ts';
 
 export interface Run {
   readonly state: 'idle' | 'running' | 'ended';

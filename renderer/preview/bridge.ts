@@ -1,11 +1,11 @@
 import type {
   Bridge,
+  NavigationTarget,
   PushName,
   PushPayload,
   RequestName,
   RequestPayload,
   RequestResult,
-  Show,
 } from '../../app/roll/channels.ts';
 import type { Command, CommandResult, Plan } from '../../app/roll/commands.ts';
 import type { ReapResult, Roll } from '../../app/roll/schema.ts';
@@ -19,7 +19,7 @@ export interface FakeBridge extends Bridge {
   /** Every request in order, by name and payload. */
   readonly asked: { name: RequestName; payload: unknown }[];
   push(roll: Roll): void;
-  show(place: Show): void;
+  show(place: NavigationTarget): void;
   /** Replaces the answer to one request; throwing stands for a broken connection. */
   answer<N extends RequestName>(name: N, answer: Answers[N]): void;
 }

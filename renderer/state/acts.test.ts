@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Show } from '../../app/roll/channels.ts';
+import type { NavigationTarget } from '../../app/roll/channels.ts';
 import type { Roll } from '../../app/roll/schema.ts';
 import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { endedRoll, GIVEN_UP, MEANT, WAITING } from '../preview/ended.ts';
@@ -32,7 +32,7 @@ function commands({ bridge }: Window): readonly unknown[] {
   return bridge.asked.filter((entry) => entry.name === 'command.run').map((entry) => entry.payload);
 }
 
-const PLACE: Show = { view: 'servers', server: null, dialog: 'none', kind: null };
+const PLACE: NavigationTarget = { view: 'servers', server: null, dialog: 'none', kind: null };
 
 describe('the mirror of the roll', () => {
   test('it shows what roll.get answers, then every push, and never an older one', async () => {
@@ -182,7 +182,7 @@ describe('places that tray and notifications open', () => {
     const { store, bridge } = await open(localRoll());
     const suspect = localRoll().servers.find((server) => server.standing === 'suspect')?.id ?? '';
     const ours = localRoll().servers.find((server) => server.standing === 'supervised')?.id ?? '';
-    const opened = (place: Partial<Show>): unknown => {
+    const opened = (place: Partial<NavigationTarget>): unknown => {
       store.setState({ dialog: null });
       bridge.show({ ...PLACE, ...place });
       return store.getState().dialog;

@@ -1,14 +1,14 @@
 /** Where the window stands: what tray, notifications and second launches open, and the mirror of the roll. */
 import { applyChange } from '../../app/roll/change.ts';
-import type { Bridge, Show } from '../../app/roll/channels.ts';
+import type { Bridge, NavigationTarget } from '../../app/roll/channels.ts';
 import { endedBy } from '../../app/text/ended-words.ts';
-import { endedKey } from '../view/strips.ts';
+import { endedKey } from '../view/banners.ts';
 import type { WindowActions } from './acts.ts';
 import { brokenConnection } from './failures.ts';
 import { findServer, receiveRoll, select, showRoll, type WindowStore } from './store.ts';
 
 /** Opens the place that tray, notification or second launch asked for. */
-export function showPlace(store: WindowStore, acts: WindowActions, place: Show): void {
+export function showPlace(store: WindowStore, acts: WindowActions, place: NavigationTarget): void {
   const named =
     place.host === undefined ? undefined : store.getState().roll?.hosts.find(({ name }) => name === place.host);
   store.setState({
@@ -66,7 +66,7 @@ export function showPlace(store: WindowStore, acts: WindowActions, place: Show):
 /** Mirrors the roll: subscribes first, then asks, so that no snapshot falls between. Returns the unsubscription. */
 export function connect(store: WindowStore, acts: WindowActions, bridge: Bridge): () => void {
   // A place can be asked for while the first roll is still on its way; its rows are not known before that.
-  let waiting: Show | null = null;
+  let waiting: NavigationTarget | null = null;
   const showWaiting = (): void => {
     if (waiting !== null) showPlace(store, acts, waiting);
     waiting = null;

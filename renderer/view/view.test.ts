@@ -7,13 +7,13 @@ import { moveIndex, rowKey } from '../components/useGridKeys.ts';
 import { shortcut } from '../components/useShortcuts.ts';
 import { endedRoll, GIVEN_UP, MEANT, STARTING, WAITING } from '../preview/ended.ts';
 import { emptyRoll, exampleRoll, HOME, localRoll } from '../preview/rolls.ts';
+import { banners, endedKey, hasKey, phases, taskOf, taskTitle } from './banners.ts';
 import { gridOrder } from './gridOrder.ts';
 import { holdOrder } from './hold.ts';
 import { treeLines } from './processTree.ts';
 import { recordItems } from './recordItems.ts';
 import { buttonActs, leftoverActs, serverActs } from './serverActs.ts';
 import { itemNames, nextSort, type RollItem, type Sort, serverItems, tagOf } from './serverItems.ts';
-import { endedKey, hasKey, phases, strips, taskOf, taskTitle } from './strips.ts';
 import { eventShape, timelineItems } from './timelineItems.ts';
 import { findTyped, typeLetter } from './typeahead.ts';
 
@@ -275,7 +275,7 @@ function answeringRoll(): Roll {
   };
 }
 
-describe('strips', () => {
+describe('banners', () => {
   const task = (more: Partial<Task>): Task => ({
     id: 't',
     act: 'reap',
@@ -288,7 +288,7 @@ describe('strips', () => {
     results: [],
     ...more,
   });
-  const kinds = (roll: Roll): readonly string[] => strips(roll, null).map((strip) => strip.key);
+  const kinds = (roll: Roll): readonly string[] => banners(roll, null).map((strip) => strip.key);
 
   test('the worst comes first, and what a reap deals with is not told twice', () => {
     const roll = answeringRoll();
@@ -314,7 +314,7 @@ describe('strips', () => {
     const failed = { ...local, state: 'failed' as const, detail: 'The look worker ended with exit code 1.' };
     roll.hosts[0] = failed;
     expect(kinds(roll)).toEqual(['host local', 'alert leaks']);
-    expect(strips(roll, 'build-01').map((strip) => strip.key)).toEqual(['alert leaks']);
+    expect(banners(roll, 'build-01').map((strip) => strip.key)).toEqual(['alert leaks']);
     const at = new Date(failed.lookedAt ?? '');
     const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
     expect(hostTrouble(failed, Date.parse(roll.takenAt))).toEqual({
@@ -341,13 +341,13 @@ describe('strips', () => {
     expect(kinds(roll)).toEqual([endedKey(WAITING.nonce), endedKey(MEANT.nonce)]);
     expect(kinds(endedRoll(WAITING, GIVEN_UP))[0]).toBe(endedKey(GIVEN_UP.nonce));
     const many = endedRoll(WAITING, GIVEN_UP, MEANT, STARTING);
-    const [strip, none] = strips(many, null);
+    const [strip, none] = banners(many, null);
     if (strip?.type !== 'ended') throw new Error('no strip of what ended');
     expect(none).toBeUndefined();
     expect([strip.level, strip.ended.length]).toEqual(['fault', 4]);
     expect([WAITING, STARTING].every(({ nonce }) => hasKey(strip, endedKey(nonce)))).toBe(true);
     expect(hasKey(strip, endedKey('other'))).toBe(false);
-    expect(strips(many, 'build-01')).toEqual([]);
+    expect(banners(many, 'build-01')).toEqual([]);
     // An alert whose server is settled says nothing any more.
     expect(kinds({ ...many, ended: [] })).toEqual([]);
   });

@@ -7,7 +7,7 @@ import { type Held, holdOrder } from '../view/hold.ts';
  *
  * @param choice what the person chose to see, as one text: a change of it takes effect at once
  */
-export function useHeld<Item extends { readonly key: string }>(
+export function useFrozenOrder<Item extends { readonly key: string }>(
   fresh: readonly Item[],
   choice: string,
   alsoHeld = false,

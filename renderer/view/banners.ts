@@ -65,7 +65,7 @@ function endedStrips(roll: Roll, host: string | null): readonly (Strip & { reado
  * Every strip that has a cause now, the worst first: acts under way, what failed, faults, a fresh good result, idle stops, leaks,
  * older results, notices. A start or stop that went well is news for the row and the timeline, not for a strip.
  */
-export function strips(roll: Roll, host: string | null): readonly Strip[] {
+export function banners(roll: Roll, host: string | null): readonly Strip[] {
   const now = Date.parse(roll.takenAt);
   const hostOf = new Map(roll.servers.map((server) => [server.id, server.host]));
   const onHost = (alert: Alert): boolean =>

@@ -12,7 +12,7 @@ export interface Carried {
 }
 
 /** The sessions that these servers carry, and what is to run at their end. */
-export function useCarried(servers: readonly Pick<Server, 'id'>[]): Carried {
+export function useServerSessions(servers: readonly Pick<Server, 'id'>[]): Carried {
   const sessions = useWindow((state) => state.roll?.sessions ?? NONE);
   const hooks = useWindow((state) => state.roll?.settings.hooks ?? 0);
   return { sessions: liveSessionsOn(sessions, servers), hooks };
