@@ -12,7 +12,7 @@ import { refOf } from '../app/hosts/process-info.ts';
 import { Transport } from '../app/hosts/ssh/connection/transport.ts';
 import { createSshHost } from '../app/hosts/ssh/host/ssh-host.ts';
 import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
-import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';
+import { sshConfig, sshdProblem, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import { openLocalCore } from '../app/supervisor/local-core.ts';
 import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
@@ -36,9 +36,9 @@ async function medianOf(work: () => Promise<unknown>): Promise<number> {
 
 /** Rows, or none with the reason on the terminal where no sshd can be had. */
 export async function benchSsh(workerUrl: URL): Promise<Row[]> {
-  const trouble = sshdTrouble();
-  if (trouble !== null) {
-    console.log(`bench: hosts over SSH are left out: ${trouble}`);
+  const problem = sshdProblem();
+  if (problem !== null) {
+    console.log(`bench: hosts over SSH are left out: ${problem}`);
     return [];
   }
   const box = await startSshd({ machine: true });

@@ -49,7 +49,7 @@ export class Strangers {
   #asked = 0;
   readonly counts = { started: 0, onChosenPid: 0, tooLate: 0, threads: 0, threadsTooLate: 0, sameTick: 0 };
   /** Why there can be no more of them; null while there can. */
-  trouble: string | null = null;
+  problem: string | null = null;
 
   /**
    * @param script the spawner's source
@@ -64,8 +64,8 @@ export class Strangers {
       env: { PATH: '/usr/bin:/bin', CHAOS_LOGS: logs, CHAOS_DOOMED: doomed, PYTHONDONTWRITEBYTECODE: '1' },
     });
     this.#child.once('exit', (code, signal) => {
-      this.trouble = `the spawner of strangers ended (${signal ?? code})`;
-      for (const done of this.#waiting.values()) done({ failed: this.trouble });
+      this.problem = `the spawner of strangers ended (${signal ?? code})`;
+      for (const done of this.#waiting.values()) done({ failed: this.problem });
     });
     this.#child.stdin?.on('error', () => undefined);
     if (this.#child.stdout === null) throw new Error('the spawner has no output');
@@ -176,7 +176,7 @@ export class Strangers {
   #ask(request: Record<string, unknown>): Promise<Said> {
     this.#asked += 1;
     const id = this.#asked;
-    if (this.trouble !== null) return Promise.resolve({ failed: this.trouble });
+    if (this.problem !== null) return Promise.resolve({ failed: this.problem });
     return new Promise((done) => {
       this.#waiting.set(id, done);
       this.#child.stdin?.write(`${JSON.stringify({ id, ...request })}\n`);

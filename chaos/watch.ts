@@ -77,7 +77,7 @@ export class Watch {
       if (!excused) this.violated('a line of the audit cannot be read', text.slice(0, 500));
     }
     this.#badSeen = this.audit.bad.length;
-    if (this.#strangers.trouble !== null) this.violated('the run itself failed', this.#strangers.trouble);
+    if (this.#strangers.problem !== null) this.violated('the run itself failed', this.#strangers.problem);
   }
 
   /** Strangers that cannot be told from a recorded process by PID and start: only the kernel's pidfd ids differ. */

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Page } from '@playwright/test';
 import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
-import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';
+import { sshConfig, sshdProblem, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';
 import { opencodeFolders } from '../app/servers/opencode-home.testing.ts';
 import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
 import type { Folders } from './support/app.ts';
@@ -14,9 +14,9 @@ import { expect, test, windowOf } from './support/test.ts';
 
 test.setTimeout(600_000);
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 // biome-ignore lint/suspicious/noSkippedTests: where no sshd can be had, and the reason is told
-test.skip(trouble !== null, trouble ?? '');
+test.skip(problem !== null, problem ?? '');
 
 const OPENCODE = resolve(import.meta.dirname, '../node_modules/.bin/opencode');
 const PASSWORD = 'correct horse 9';

@@ -3,7 +3,7 @@ import type { NavigationTarget } from '../app/roll/channels.ts';
 import type { CommandResult } from '../app/roll/commands.ts';
 import type { Alert, Ended, HostEntry, Question, Roll, Server } from '../app/roll/schema.ts';
 import { endedBy, endedCause, endedNext, endedTitle, isAwaited } from '../app/text/ended-words.ts';
-import { failureTitle, hostTrouble, isLost, questionSentence } from '../app/text/host-words.ts';
+import { failureTitle, hostProblem, isLost, questionSentence } from '../app/text/host-words.ts';
 import { capitalised, faultsOf, formatBytes, listed, memoryOf, plural, rowName } from '../app/text/words.ts';
 
 /** News within this time becomes one notification, in milliseconds. */
@@ -114,14 +114,14 @@ function lostNotice(hosts: readonly HostEntry[], roll: Roll): Notice | null {
   }
   const { name } = only;
   const failed = only.state === 'failed';
-  const trouble = hostTrouble(
+  const problem = hostProblem(
     { ...only, ssh: only.ssh === null ? null : { ...only.ssh, retryAt: null } },
     Date.parse(roll.takenAt),
   );
   return {
     title: failed ? failureTitle(only) : `${name} does not answer`,
     body: failed
-      ? (only.ssh?.failure?.message ?? trouble?.detail ?? '')
+      ? (only.ssh?.failure?.message ?? problem?.detail ?? '')
       : `Rollcall goes on trying. ${only.ssh?.failure?.message ?? ''} Its servers keep running.`.replace('  ', ' '),
     show: failed ? at({ host: name, dialog: 'host-steps' }) : at({ host: name }),
   };

@@ -3,7 +3,7 @@
 import type { Ended, Roll, Server } from '../app/roll/schema.ts';
 import { isAwaited, startAgainLabel } from '../app/text/ended-words.ts';
 import { busyByServer } from '../app/text/session-words.ts';
-import { byTrouble, formatBytes, pathTail, serverLabel, standingSign, withoutHost } from '../app/text/words.ts';
+import { byProblem, formatBytes, pathTail, serverLabel, standingSign, withoutHost } from '../app/text/words.ts';
 import { SEPARATOR, showing, type TrayItem } from './tray-model.ts';
 import { menuLabel } from './tray-text.ts';
 
@@ -132,7 +132,7 @@ function endedItem(ended: Ended): TrayItem {
 
 /** The rows of one host's submenu: what ended, then its servers, leaked first, then by memory. */
 export function hostRows(roll: Roll, host: string): readonly TrayItem[] {
-  const servers = roll.servers.filter((server) => server.host === host).sort(byTrouble);
+  const servers = roll.servers.filter((server) => server.host === host).sort(byProblem);
   const ended = roll.ended.filter((each) => each.host === host);
   const shown = servers.length > LISTED_LIMIT ? servers.slice(0, LISTED_LIMIT) : servers;
   const lines = serverLines(roll, shown);

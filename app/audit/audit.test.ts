@@ -63,7 +63,7 @@ test('any bytes are an audit, if an empty one', () => {
       ),
       (raw) => {
         writeFileSync(path, raw);
-        return Array.isArray(readAudit(path)) && new AuditFile(path).trouble === null;
+        return Array.isArray(readAudit(path)) && new AuditFile(path).problem === null;
       },
     ),
     { numRuns: 100 },
@@ -76,10 +76,10 @@ test('a FIFO or a folder under its name stops nobody: it is said, and nothing is
     make();
     expect(() => readAudit(path)).toThrow(NoAudit);
     const audit = new AuditFile(path);
-    expect(audit.trouble).toMatch(/cannot be read \(no regular file\)\. Move it away/u);
+    expect(audit.problem).toMatch(/cannot be read \(no regular file\)\. Move it away/u);
     expect(() => audit.write({ event: 'refused', by: 'cli', subject: 's', text: 't' })).toThrow(AuditUnwritable);
     audit.note({ event: 'refused', by: 'cli', subject: 's', text: 't' });
-    expect(audit.trouble).toMatch(/cannot be written/u);
+    expect(audit.problem).toMatch(/cannot be written/u);
   }
 });
 

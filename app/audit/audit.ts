@@ -119,7 +119,7 @@ export class NoAudit extends Error {
 /** Where everything that is done is written down. */
 export interface Audit {
   /** Why the last line could not be written, in a sentence; null when it could. */
-  readonly trouble: string | null;
+  readonly problem: string | null;
   /** The latest entries, oldest first. */
   readonly recent: readonly AuditEntry[];
   /**
@@ -130,7 +130,7 @@ export interface Audit {
   write(input: AuditInput): void;
   /**
    * Writes a line that announces nothing: an outcome, an event of the timeline. That it cannot be written is kept as
-   * `trouble` for the person to see, and what it tells of stands all the same.
+   * `problem` for the person to see, and what it tells of stands all the same.
    */
   note(input: AuditInput): void;
 }
@@ -138,8 +138,8 @@ export interface Audit {
 /** The same audit for what happens on another host. */
 export function auditOf(host: string, audit: Audit): Audit {
   return {
-    get trouble() {
-      return audit.trouble;
+    get problem() {
+      return audit.problem;
     },
     get recent() {
       return audit.recent;
@@ -154,7 +154,7 @@ export class AuditFile implements Audit {
   readonly #recent: AuditEntry[] = [];
   readonly #keep: number;
   readonly #reserve: string;
-  #trouble: string | null = null;
+  #problem: string | null = null;
   /** When to see again to the reserve, in milliseconds on the monotonic clock. */
   #reserveDue = 0;
 
@@ -167,12 +167,12 @@ export class AuditFile implements Audit {
       for (const line of readAudit(path).slice(-keep)) this.#recent.push(toEntry(line));
     } catch (error) {
       // The timeline begins empty; whether anything can be written is seen when something is.
-      this.#trouble = `The audit ${path} cannot be read (${codeOf(error)}). Move it away, then start Rollcall again.`;
+      this.#problem = `The audit ${path} cannot be read (${codeOf(error)}). Move it away, then start Rollcall again.`;
     }
   }
 
-  get trouble(): string | null {
-    return this.#trouble;
+  get problem(): string | null {
+    return this.#problem;
   }
 
   get recent(): readonly AuditEntry[] {
@@ -203,10 +203,10 @@ export class AuditFile implements Audit {
   note(input: AuditInput): void {
     try {
       this.write(input);
-      this.#trouble = null;
+      this.#problem = null;
     } catch (error) {
       if (!(error instanceof AuditUnwritable)) throw error;
-      this.#trouble = error.message;
+      this.#problem = error.message;
     }
   }
 

@@ -20,8 +20,8 @@ export const clear: Verb = async ({ io, open }, args) => {
   };
   const handle = await open('act');
   try {
-    const trouble = await reach(handle.core, there ? host : null);
-    if (trouble !== null) return await finish(false, `${path} was not touched. ${trouble}`);
+    const problem = await reach(handle.core, there ? host : null);
+    if (problem !== null) return await finish(false, `${path} was not touched. ${problem}`);
     const { roll } = handle.core;
     const place = rowHost(roll, host);
     const record = roll.records.find((each) => each.path === path && each.host === place);

@@ -15,11 +15,11 @@ export const explain: Verb = async ({ io, open }, args) => {
   const host = hostFlag(args);
   const handle = await open('read');
   try {
-    const trouble = await reach(handle.core, host);
-    if (trouble !== null) {
-      io.say(trouble);
+    const problem = await reach(handle.core, host);
+    if (problem !== null) {
+      io.say(problem);
       if (args.has('json'))
-        await io.out(`${JSON.stringify({ server: null, leftover: null, text: trouble, records: [] }, null, 2)}\n`);
+        await io.out(`${JSON.stringify({ server: null, leftover: null, text: problem, records: [] }, null, 2)}\n`);
       return FAILED;
     }
     const target = await findTarget(handle.core, word, pidHost(handle.core.roll, host));

@@ -5,19 +5,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { until } from '../hosts/local/testing/processes.ts';
-import { sshConfig, sshdTrouble, testSshd } from '../hosts/ssh/testing/sshd.ts';
+import { sshConfig, sshdProblem, testSshd } from '../hosts/ssh/testing/sshd.ts';
 import { installFake } from '../supervisor/testing/fake-opencode.ts';
 import { bundleCommand, CommandHome, type Ran, running } from './command.testing.ts';
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 let program = '';
 
 beforeAll(async () => {
-  if (trouble === null) program = await bundleCommand();
+  if (problem === null) program = await bundleCommand();
 });
 
-test.skipIf(trouble !== null)(
-  `commands for a host connect for themselves, act there, and leave the servers and nothing else (${trouble ?? 'real sshd'})`,
+test.skipIf(problem !== null)(
+  `commands for a host connect for themselves, act there, and leave the servers and nothing else (${problem ?? 'real sshd'})`,
   async () => {
     const box = await testSshd({ machine: true });
     const project = join(box.folder, 'project');
@@ -65,8 +65,8 @@ test.skipIf(trouble !== null)(
   240_000,
 );
 
-test.skipIf(trouble !== null)(
-  `F15 over SSH a look-alike is in no list and no plan, and refused by name, whatever the account's environment (${trouble ?? 'real sshd'})`,
+test.skipIf(problem !== null)(
+  `F15 over SSH a look-alike is in no list and no plan, and refused by name, whatever the account's environment (${problem ?? 'real sshd'})`,
   async () => {
     // Each of these changes how a program there prints what is read.
     const env = {
@@ -119,8 +119,8 @@ test.skipIf(trouble !== null)(
   240_000,
 );
 
-test.skipIf(trouble !== null)(
-  `a command that is interrupted while it connects takes its ssh with it (${trouble ?? 'real ssh'})`,
+test.skipIf(problem !== null)(
+  `a command that is interrupted while it connects takes its ssh with it (${problem ?? 'real ssh'})`,
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rollcall-interrupted-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

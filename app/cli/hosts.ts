@@ -100,8 +100,8 @@ export const disconnect: Verb = async ({ io, open }, args) => {
       return await refuse(io, json, `${name} was not disconnected: ${why}. Nothing is connected.`);
     }
     if (stops) {
-      const trouble = await reach(handle.core, name);
-      if (trouble !== null) return await refuse(io, json, `Nothing was stopped on ${name}. ${trouble}`);
+      const problem = await reach(handle.core, name);
+      if (problem !== null) return await refuse(io, json, `Nothing was stopped on ${name}. ${problem}`);
       const { roll } = handle.core;
       const servers = stoppedByDisconnect(roll, rowHost(roll, name));
       const answer = servers.length === 0 ? 'yes' : await confirm(io, args.has('yes'), stopQuestion(name, servers));

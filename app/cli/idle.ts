@@ -24,8 +24,8 @@ export const idle: Verb = async ({ io, open }, args) => {
   const host = hostFlag(args);
   const handle = await open('act');
   try {
-    const trouble = await reach(handle.core, host);
-    if (trouble !== null) return await refuse(io, json, `Nothing was changed. ${trouble}`);
+    const problem = await reach(handle.core, host);
+    if (problem !== null) return await refuse(io, json, `Nothing was changed. ${problem}`);
     const target = await findTarget(handle.core, word, pidHost(handle.core.roll, host));
     if (target.found === 'nothing') return await refuse(io, json, `Nothing was changed. ${target.text}`);
     if (target.found === 'leftover') {

@@ -14,13 +14,13 @@ export const list: Verb = async (context, args) => {
   const handle = await context.open('read');
   try {
     // The app's roll may be some seconds old; a core of our own has just looked.
-    const trouble = await reach(handle.core, host);
+    const problem = await reach(handle.core, host);
     if (handle.origin === 'app' && (host === null || host === THIS_MACHINE)) {
       await handle.core.run({ command: 'look' }, 'cli');
     }
-    if (trouble !== null) context.io.say(trouble);
+    if (problem !== null) context.io.say(problem);
     await context.io.out(text(handle, context.io, { json, host, indent: 0 }));
-    return trouble === null ? DONE : FAILED;
+    return problem === null ? DONE : FAILED;
   } finally {
     await handle.close();
   }

@@ -10,9 +10,9 @@ export const log: Verb = async ({ io, open }, args) => {
   const host = hostFlag(args);
   const handle = await open('read');
   try {
-    const trouble = await reach(handle.core, host);
-    if (trouble !== null) {
-      io.say(trouble);
+    const problem = await reach(handle.core, host);
+    if (problem !== null) {
+      io.say(problem);
       return FAILED;
     }
     const [ended, another] = endedNamed(handle.core.roll.ended, word);

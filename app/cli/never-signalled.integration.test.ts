@@ -11,11 +11,11 @@ import {
   temporaryFolder,
   until,
 } from '../hosts/local/testing/processes.ts';
-import { newTrace, straceTrouble } from '../hosts/local/testing/strace.ts';
+import { newTrace, straceProblem } from '../hosts/local/testing/strace.ts';
 import { installFake, installProgram } from '../supervisor/testing/fake-opencode.ts';
 import { bundleCommand } from './command.testing.ts';
 
-const trouble = straceTrouble();
+const problem = straceProblem();
 let program = '';
 let env: NodeJS.ProcessEnv = {};
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   program = await bundleCommand();
 });
 beforeEach((context) => {
-  if (trouble !== null) return context.skip(trouble);
+  if (problem !== null) return context.skip(problem);
   const folder = temporaryFolder();
   env = {
     ...process.env,

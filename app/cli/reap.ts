@@ -30,8 +30,8 @@ export const reap: Verb = async ({ io, open }, args) => {
   const host = hostFlag(args);
   let handle = await open(dry || asks ? 'read' : 'act');
   try {
-    const trouble = await reach(handle.core, host);
-    if (trouble !== null) return await report(io, args, [unreached(host ?? '', trouble)]);
+    const problem = await reach(handle.core, host);
+    if (problem !== null) return await report(io, args, [unreached(host ?? '', problem)]);
     const proposal = await propose(handle.core, args, host);
     if (dry) return await showPlan(io, args, proposal);
     const answer =
@@ -82,8 +82,8 @@ async function reopen(handle: CoreHandle, open: (mode: 'act') => Promise<CoreHan
 }
 
 /** Nothing was done on a host that could not be reached. */
-function unreached(host: string, trouble: string): ReapResult {
-  return refusal(null, 0, host, `Nothing was signalled. ${trouble}`);
+function unreached(host: string, problem: string): ReapResult {
+  return refusal(null, 0, host, `Nothing was signalled. ${problem}`);
 }
 
 async function propose(core: Core, args: Arguments, host: string | null): Promise<Proposal> {

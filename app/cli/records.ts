@@ -14,9 +14,9 @@ export const records: Verb = async ({ io, open }, args) => {
   const host = hostFlag(args);
   const handle = await open('read');
   try {
-    const trouble = await reach(handle.core, host);
-    if (trouble !== null) {
-      io.say(trouble);
+    const problem = await reach(handle.core, host);
+    if (problem !== null) {
+      io.say(problem);
       return FAILED;
     }
     const roll = host === null ? handle.core.roll : rollOfHost(handle.core.roll, host);

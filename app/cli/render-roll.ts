@@ -4,7 +4,7 @@ import type { HostEntry, Leftover, Roll, Server } from '../roll/schema.ts';
 import { endedDetail, endedTitle, lifeWords } from '../text/ended-words.ts';
 import { hostStatus, THIS_MACHINE } from '../text/host-words.ts';
 import {
-  byTrouble,
+  byProblem,
   clockTime,
   columnAge,
   formatBytes,
@@ -98,7 +98,7 @@ function hostLines(
   layout: TableLayout,
   options: RenderOptions,
 ): string[] {
-  const servers = roll.servers.filter((server) => server.host === host.name).sort(byTrouble);
+  const servers = roll.servers.filter((server) => server.host === host.name).sort(byProblem);
   const leftovers = roll.leftovers.filter((leftover) => leftover.host === host.name);
   const none = servers.length + leftovers.length === 0;
   const lines = [printable(hostLine(host, roll, none, options.now))];
@@ -110,8 +110,8 @@ function hostLines(
   lines.push(layout.head);
   for (const server of servers) {
     lines.push(paint(layout.row(cells.get(server.id) ?? []), server.standing, options));
-    const trouble = server.standing === 'leaked' || server.standing === 'suspect';
-    if (trouble) for (const reason of server.reasons) lines.push(...reasonLines(reason, options));
+    const problem = server.standing === 'leaked' || server.standing === 'suspect';
+    if (problem) for (const reason of server.reasons) lines.push(...reasonLines(reason, options));
     for (const tag of tags(server)) lines.push(...reasonLines(tag, options));
   }
   for (const leftover of leftovers) {

@@ -34,8 +34,8 @@ function verbOf(act: Act): Verb {
     const handle = await open('act', { hears: true });
     try {
       const nothing = `Nothing was ${act.undone}.`;
-      const trouble = await reach(handle.core, host);
-      if (trouble !== null) return await refuse(io, json, `${nothing} ${trouble}`);
+      const problem = await reach(handle.core, host);
+      if (problem !== null) return await refuse(io, json, `${nothing} ${problem}`);
       const target = findSession(shownRoll(handle, host).sessions, word);
       if (target.found === 'nothing') return await refuse(io, json, `${nothing} ${target.text}`);
       const session = await heard(handle, target.session);

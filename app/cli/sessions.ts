@@ -9,19 +9,19 @@ export const sessions: Verb = async ({ io, open }, args) => {
   const ended = args.has('all');
   const handle = await open('read', { hears: true });
   try {
-    const trouble = await reach(handle.core, host);
+    const problem = await reach(handle.core, host);
     // The app hears of sessions at once, but of new servers only with its next look.
     if (handle.origin === 'app' && (host === null || host === THIS_MACHINE)) {
       await handle.core.run({ command: 'look' }, 'cli');
     }
-    if (trouble !== null) io.say(trouble);
+    if (problem !== null) io.say(problem);
     const roll = host === null ? handle.core.roll : rollOfHost(handle.core.roll, host);
     await io.out(
       args.has('json')
         ? `${JSON.stringify(sessionsJson(roll, ended), null, 2)}\n`
         : renderSessions(roll, { width: io.columns(), home: io.home, now: Date.now(), ended }),
     );
-    return trouble === null ? DONE : FAILED;
+    return problem === null ? DONE : FAILED;
   } finally {
     await handle.close();
   }

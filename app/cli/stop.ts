@@ -14,8 +14,8 @@ export const stop: Verb = async ({ io, open }, args) => {
   const host = hostFlag(args);
   const handle = await open('act');
   try {
-    const trouble = await reach(handle.core, host);
-    if (trouble !== null) return await refuse(io, json, `Nothing was stopped. ${trouble}`);
+    const problem = await reach(handle.core, host);
+    if (problem !== null) return await refuse(io, json, `Nothing was stopped. ${problem}`);
     const target = await findTarget(handle.core, word, pidHost(handle.core.roll, host));
     if (target.found === 'nothing') return await refuse(io, json, `Nothing was stopped. ${target.text}`);
     if (target.found === 'leftover') {

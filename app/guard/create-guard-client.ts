@@ -20,11 +20,11 @@ export async function createGuardClient(request: GuardClientRequest): Promise<Gu
   const { paths, out, version, env, budgets } = request;
   const runId = randomUUID();
   // Where it cannot be written, a guard of an earlier run that was held up is kept from acting by its key alone.
-  const trouble = await writeLatestRunId(paths, runId).then(
+  const problem = await writeLatestRunId(paths, runId).then(
     () => null,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
-  if (trouble !== null) console.error(`rollcall: ${trouble}`);
+  if (problem !== null) console.error(`rollcall: ${problem}`);
   const libc = await loadLibc();
   return new GuardClient({
     command: guardCommand(out, env),

@@ -88,7 +88,7 @@ function keep(program: string, args: readonly string[], budgets = BUDGETS): void
       return setTimeout(start, pauseMs);
     },
   });
-  keeper.open({ changed: () => changes.push(keeper.trouble), note: (text) => notes.push(text) });
+  keeper.open({ changed: () => changes.push(keeper.problem), note: (text) => notes.push(text) });
 }
 
 const keepScript = (act: string, budgets = BUDGETS): void =>
@@ -119,7 +119,7 @@ describe('a guard that works', () => {
     expect(told().flatMap(({ message }) => (message.servers === undefined ? [] : [message.servers.length]))).toEqual([
       1, 0,
     ]);
-    expect(keeper.trouble).toBeNull();
+    expect(keeper.problem).toBeNull();
     expect(changes).toEqual([]);
     expect(statSync(paths.guardLog).mode & 0o777).toBe(0o600);
   });
@@ -146,13 +146,13 @@ describe('a guard that does not work', () => {
   test('because it cannot be started is told, tried again with longer pauses, and found when it can', async () => {
     const program = join(root, 'guard');
     keep(program, []);
-    await waitUntil('it is told', () => keeper.trouble !== null);
-    expect(keeper.trouble).toContain('ENOENT');
+    await waitUntil('it is told', () => keeper.problem !== null);
+    expect(keeper.problem).toContain('ENOENT');
     expect(await keeper.startNow()).toContain('ENOENT');
     const script = guardScript('').replaceAll("'", "'\\''");
     writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} -e '${script}' ${toldFile()}\n`, { mode: 0o755 });
     expect(await keeper.startNow()).toBeNull();
-    expect(keeper.trouble).toBeNull();
+    expect(keeper.problem).toBeNull();
     expect(changes.at(-1)).toBeNull();
     expect(notes.at(-1)).toContain('runs again');
   });
@@ -177,8 +177,8 @@ describe('a guard that does not work', () => {
 
   test('because it ends at once is told from the second time on, and does not make a storm', async () => {
     keep(process.execPath, ['-e', 'process.exit(3)']);
-    await waitUntil('it is told', () => keeper.trouble !== null);
-    expect(keeper.trouble).toContain('code 3');
+    await waitUntil('it is told', () => keeper.problem !== null);
+    expect(keeper.problem).toContain('code 3');
     await waitUntil('it has failed six times', () => notes.length >= 6);
     expect(pauses.slice(0, 6)).toEqual([0, 20, 40, 80, 100, 100]);
   });
@@ -197,7 +197,7 @@ describe('a guard that does not work', () => {
   ])('because it %s is ended, told and replaced', async (_, act, why) => {
     keepScript(act, SHORT);
     // One that had not started in time is another trouble, and the next one comes.
-    await waitUntil('it is told', () => keeper.trouble?.includes(why) === true, 60_000);
+    await waitUntil('it is told', () => keeper.problem?.includes(why) === true, 60_000);
     await waitUntil('it was replaced', () => new Set(told().map(({ pid }) => pid)).size > 2);
     const pids = [...new Set(told().map(({ pid }) => pid))].filter((pid) => pid !== keeper.pid);
     await waitUntil('those before are gone', () => pids.every((pid) => !isAlive(pid)));
@@ -210,7 +210,7 @@ describe('a guard that does not work', () => {
     const first = keeper.pid ?? 0;
     process.kill(first, 'SIGKILL');
     await waitUntil('another one watches', () => keeper.watching && keeper.pid !== first);
-    expect(keeper.trouble).toBeNull();
+    expect(keeper.problem).toBeNull();
     expect(changes).toEqual([]);
     expect(notes).toEqual([
       'The guard is gone: It was ended by SIGKILL. Another one is started',
@@ -230,7 +230,7 @@ describe('a guard that does not work', () => {
       longestBackoffMs: 600_000,
     });
     keeper.update(SERVERS);
-    await waitUntil('it is waited with', () => keeper.trouble !== null && keeper.pid === null);
+    await waitUntil('it is waited with', () => keeper.problem !== null && keeper.pid === null);
     writeFileSync(flag, '');
     await keeper.shutdown('watch-owners');
     expect(told().slice(-2)).toMatchObject([

@@ -93,7 +93,7 @@ export class GuardClient implements GuardPort {
   #left: Running | null = null;
   #servers: readonly Handed[] = [];
   #ssh: readonly ProcessRef[] = [];
-  #trouble: string | null = null;
+  #problem: string | null = null;
   /** Why the last one is gone, also where that is mended at once and troubles nobody. */
   #lastFailure = 'It ended as soon as it was started.';
   /** A spawn has failed, and its reason is on the way. */
@@ -113,8 +113,8 @@ export class GuardClient implements GuardPort {
     this.#budgets = { ...BUDGETS, ...parts.budgets };
   }
 
-  get trouble(): string | null {
-    return this.#trouble;
+  get problem(): string | null {
+    return this.#problem;
   }
 
   /** The guard that was left with work at the farewell has not ended. */
@@ -173,7 +173,7 @@ export class GuardClient implements GuardPort {
     }
     // One that cannot be spawned says so only later.
     while (!this.watching && (this.#running !== null || this.#spawning)) await this.#change();
-    return this.watching ? null : (this.#trouble ?? this.#lastFailure);
+    return this.watching ? null : (this.#problem ?? this.#lastFailure);
   }
 
   async shutdown(afterwards: Afterwards): Promise<string | null> {
@@ -189,7 +189,7 @@ export class GuardClient implements GuardPort {
     this.#leaving = true;
     if (this.#retry !== null) clearTimeout(this.#retry);
     const running = this.#running;
-    if (running === null) return afterwards === 'nothing' ? null : (this.#trouble ?? this.#lastFailure);
+    if (running === null) return afterwards === 'nothing' ? null : (this.#problem ?? this.#lastFailure);
     const seq = running.greeted ? this.#send(running, { type: 'farewell', afterwards }) : 0;
     const heard = (): boolean => running.over || (seq > 0 && running.acked >= seq && afterwards !== 'nothing');
     while (seq > 0 && !heard() && performance.now() < until) await this.#change(until - performance.now());
@@ -315,8 +315,8 @@ export class GuardClient implements GuardPort {
   #watchingAgain(running: Running): void {
     if (this.#gone) this.#note(`The guard runs again, PID ${running.child.pid}`);
     this.#gone = false;
-    if (this.#trouble === null) return;
-    this.#trouble = null;
+    if (this.#problem === null) return;
+    this.#problem = null;
     this.#listener?.changed();
   }
 
@@ -405,7 +405,7 @@ export class GuardClient implements GuardPort {
     const wait = this.#failures === 1 ? 0 : Math.min(longestBackoffMs, firstBackoffMs * 2 ** (this.#failures - 2));
     this.#note(`The guard is gone: ${why} Another one is started`);
     if (this.#failures > 1) {
-      this.#trouble = why;
+      this.#problem = why;
       this.#listener?.changed();
     }
     // A start that a person asked for may have failed beside the one that was due.

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectControl } from '../control/client.ts';
 import { until } from '../hosts/local/testing/processes.ts';
-import { sshConfig, sshdTrouble, testSshd } from '../hosts/ssh/testing/sshd.ts';
+import { sshConfig, sshdProblem, testSshd } from '../hosts/ssh/testing/sshd.ts';
 import { installFake } from '../supervisor/testing/fake-opencode.ts';
 import { isAlive } from '../supervisor/testing/processes.ts';
 import { bundlePrograms, type Programs } from './bundles.testing.ts';
 import { Scene } from './scene.testing.ts';
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 let folder: string;
 let programs: Programs;
 
@@ -33,8 +33,8 @@ function isMaster(pid: number): boolean {
   return argv[0] === 'ssh' && argv.includes('-N');
 }
 
-test.skipIf(trouble !== null)(
-  `the app is SIGKILLed: the guard ends its ssh processes by identity, also a stopped one; servers there stay (${trouble ?? 'real sshd'})`,
+test.skipIf(problem !== null)(
+  `the app is SIGKILLed: the guard ends its ssh processes by identity, also a stopped one; servers there stay (${problem ?? 'real sshd'})`,
   async () => {
     const box = await testSshd({ machine: true });
     const project = join(box.folder, 'project');
@@ -88,7 +88,7 @@ test.skipIf(trouble !== null)(
   300_000,
 );
 
-test.skipIf(trouble !== null)(
+test.skipIf(problem !== null)(
   'a command that is SIGKILLed leaves no connection, also without a guard',
   async () => {
     const box = await testSshd({ machine: true });

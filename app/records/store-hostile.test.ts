@@ -130,7 +130,7 @@ test('a records folder that is a link to one is used, and one that others may en
 
 test('a records folder that somebody removed is made again, private, by the next write', async () => {
   rmSync(folder, { recursive: true });
-  expect([listRecords(folder), await store.trouble()]).toEqual([[], null]);
+  expect([listRecords(folder), await store.problem()]).toEqual([[], null]);
   await store.write(someRecord());
   expect(listRecords(folder)).toHaveLength(1);
   expect(statSync(folder).mode & 0o777).toBe(0o700);

@@ -58,7 +58,7 @@ export interface RecordStore {
   /** Removes the record of a server that is proved gone; a no-op where there is none. @throws RecordStuck */
   remove(nonce: string): Promise<void>;
   /** Why nothing can be written here, in a sentence; null when something can. */
-  trouble(): Promise<string | null>;
+  problem(): Promise<string | null>;
   /**
    * Moves a file aside if it still has the bytes that were judged (DESIGN rule 4.14).
    *
@@ -110,7 +110,7 @@ export class LocalRecords implements RecordStore {
     }
   }
 
-  async trouble(): Promise<string | null> {
+  async problem(): Promise<string | null> {
     try {
       accessSync(this.folder, constants.W_OK);
       return null;

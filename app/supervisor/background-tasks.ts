@@ -13,11 +13,11 @@ export type BackgroundWork =
   | 'showing';
 
 export class BackgroundTasks {
-  readonly #troubles = new Map<BackgroundWork, string>();
-  readonly #onTrouble: () => void;
+  readonly #problems = new Map<BackgroundWork, string>();
+  readonly #onProblem: () => void;
 
-  constructor(onTrouble: () => void) {
-    this.#onTrouble = onTrouble;
+  constructor(onProblem: () => void) {
+    this.#onProblem = onProblem;
   }
 
   run(what: BackgroundWork, work: Promise<unknown>): void {
@@ -29,21 +29,21 @@ export class BackgroundTasks {
 
   failed(what: BackgroundWork, error: unknown): void {
     this.note(what, error);
-    this.#onTrouble();
+    this.#onProblem();
   }
 
   /** As `failed`, without calling anybody. */
   note(what: BackgroundWork, error: unknown): void {
-    this.#troubles.set(what, error instanceof Error ? error.message : String(error));
+    this.#problems.set(what, error instanceof Error ? error.message : String(error));
   }
 
   /** It has succeeded, or was told. */
   clear(what: BackgroundWork): void {
-    this.#troubles.delete(what);
+    this.#problems.delete(what);
   }
 
   /** The oldest trouble that still stands, in a sentence; null when there is none. */
-  get trouble(): string | null {
-    return [...this.#troubles.values()][0] ?? null;
+  get problem(): string | null {
+    return [...this.#problems.values()][0] ?? null;
   }
 }

@@ -8,20 +8,20 @@ import { hostname } from 'node:os';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { endOrphanAfterTest, isAlive } from '../hosts/local/testing/processes.ts';
-import { straceTrouble } from '../hosts/local/testing/strace.ts';
+import { straceProblem } from '../hosts/local/testing/strace.ts';
 import { openTraced, type TracedWorld } from './testing/traced-world.ts';
 
-const trouble =
-  straceTrouble() ??
+const problem =
+  straceProblem() ??
   (spawnSync('unshare', ['--mount', '--uts', '--pid', '--fork', 'true']).status === 0
     ? null
     : 'this machine allows no namespaces');
 let actor: URL;
 beforeAll(async () => {
-  if (trouble === null) actor = await bundle({ entry: new URL('./testing/actor.ts', import.meta.url) });
+  if (problem === null) actor = await bundle({ entry: new URL('./testing/actor.ts', import.meta.url) });
 });
 beforeEach((context) => {
-  if (trouble !== null) context.skip(trouble);
+  if (problem !== null) context.skip(problem);
 });
 
 /** Namespaces, and a script that changes them before everything else. */

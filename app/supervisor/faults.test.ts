@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { faultsOf, type Troubles } from './faults.ts';
+import { faultsOf, type Problems } from './faults.ts';
 
-const NONE: Troubles = {
+const NONE: Problems = {
   host: 'local',
   look: null,
   audit: null,

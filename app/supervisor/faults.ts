@@ -4,7 +4,7 @@ import type { UnprovedProcess } from '../hosts/host.ts';
 import type { Alert } from '../roll/schema.ts';
 import { plural } from '../text/words.ts';
 
-export interface Troubles {
+export interface Problems {
   /** Name of the host it concerns. */
   readonly host: string;
   /** Why the last look failed; null when it did not. Likewise below. */
@@ -28,7 +28,7 @@ function idOf(id: string, host: string): string {
   return host === LOCAL_HOST ? id : `${id}-${host}`;
 }
 
-function guardFault({ why, unguarded }: NonNullable<Troubles['guard']>): Alert {
+function guardFault({ why, unguarded }: NonNullable<Problems['guard']>): Alert {
   const servers = unguarded === 0 ? 'servers that you start' : plural(unguarded, 'local server');
   const detail = `If Rollcall crashed now, ${servers} would be left behind. ${why}`;
   return fault('guard', 'The guard does not run', detail, 'start-guard');
@@ -63,7 +63,7 @@ function unprovedAlert(unproved: readonly UnprovedProcess[], host: string): Aler
   ];
 }
 
-export function faultsOf({ host, look, audit, records, aside, guard, unproved }: Troubles): Alert[] {
+export function faultsOf({ host, look, audit, records, aside, guard, unproved }: Problems): Alert[] {
   return [
     ...(look === null ? [] : [fault(idOf('no-look', host), `${host} could not be looked at`, look)]),
     ...(audit === null

@@ -11,7 +11,7 @@ import type { Supervised } from './core.ts';
 export type Afterwards = 'nothing' | 'watch-owners' | 'end-servers';
 
 export interface GuardListener {
-  /** `trouble` has changed. */
+  /** `problem` has changed. */
   changed(): void;
   /** Something for the timeline. */
   note(text: string): void;
@@ -20,7 +20,7 @@ export interface GuardListener {
 /** The guard as the supervisor of the app sees it. */
 export interface GuardPort {
   /** Why nobody watches now, as a sentence; null while the guard runs or is only being started. */
-  readonly trouble: string | null;
+  readonly problem: string | null;
   /** Begins to keep a guard. */
   open(listener: GuardListener): void;
   /** The full state. Handed over if it is news. */

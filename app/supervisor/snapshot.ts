@@ -39,7 +39,7 @@ export interface PartInput {
   /** Null before the first look has succeeded. */
   readonly look: Look | null;
   /** Why the last look failed; null when it did not. */
-  readonly trouble: string | null;
+  readonly problem: string | null;
   readonly machine: MachineLine | null;
   readonly judged: Judged;
   readonly sessions: readonly Session[];
@@ -66,9 +66,9 @@ function hostEntry(input: PartInput): HostEntry {
   return {
     id: input.host.name,
     name: input.host.name,
-    state: input.trouble !== null ? 'failed' : look === null ? 'connecting' : 'connected',
+    state: input.problem !== null ? 'failed' : look === null ? 'connecting' : 'connected',
     hostname: machine?.hostname ?? '',
-    detail: input.trouble,
+    detail: input.problem,
     lookedAt: look === null ? null : new Date(look.takenAt).toISOString(),
     counted: look?.counted ?? 0,
     partial: partialSentence(look),

@@ -2,11 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { straceTrouble } from '../hosts/local/testing/strace.ts';
+import { straceProblem } from '../hosts/local/testing/strace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
-const trouble = straceTrouble();
+const problem = straceProblem();
 
 /** Those that trace by themselves have their own runs without pidfds; a process can be traced only once. */
 const SUITES = ['guarantees', 'lifecycle', 'proofs', 'quit', 'reap', 'stale-records', 'standings', 'start', 'trees'];
@@ -14,7 +14,7 @@ const SUITES = ['guarantees', 'lifecycle', 'proofs', 'quit', 'reap', 'stale-reco
 const CALLS = 'pidfd_open,pidfd_send_signal,pidfd_getfd';
 
 test.for(SUITES)('%s', (suite, context) => {
-  if (trouble !== null) return context.skip(trouble);
+  if (problem !== null) return context.skip(problem);
   const tracing = ['-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', '-e', `trace=${CALLS}`];
   const words = [
     ...tracing,

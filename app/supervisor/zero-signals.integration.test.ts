@@ -10,7 +10,7 @@ import { readAudit } from '../audit/audit.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { recordOf, testHost } from '../hosts/local/testing/hosts.ts';
 import { endOrphanAfterTest, isAlive, python, start, until } from '../hosts/local/testing/processes.ts';
-import { straceTrouble } from '../hosts/local/testing/strace.ts';
+import { straceProblem } from '../hosts/local/testing/strace.ts';
 import { occupy, witnessAt } from '../hosts/local/testing/strangers.ts';
 import type { ProcessIdentity, ProcessRef } from '../identity/identity.ts';
 import { idOf } from '../identity/ids.ts';
@@ -19,13 +19,13 @@ import type { Server } from '../roll/schema.ts';
 import { kindOf } from '../servers/kinds/kinds.ts';
 import { openTraced, type TracedWorld } from './testing/traced-world.ts';
 
-const trouble = straceTrouble();
+const problem = straceProblem();
 let actor: URL;
 beforeAll(async () => {
-  if (trouble === null) actor = await bundle({ entry: new URL('./testing/actor.ts', import.meta.url) });
+  if (problem === null) actor = await bundle({ entry: new URL('./testing/actor.ts', import.meta.url) });
 });
 beforeEach((context) => {
-  if (trouble !== null) context.skip(trouble);
+  if (problem !== null) context.skip(problem);
 });
 
 /** A server of this process, which ignores SIGTERM; it is collected as soon as it has ended. */

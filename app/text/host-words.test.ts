@@ -7,9 +7,9 @@ import {
   failureTitle,
   groupedFingerprint,
   hostNamed,
+  hostProblem,
   hostStatus,
   hostSuggestions,
-  hostTrouble,
   isFaulty,
   isSilent,
   keyChanged,
@@ -106,12 +106,12 @@ describe('a host that does not answer', () => {
     host(state, { attempt, retryAt: state === 'reconnecting' ? at(8000) : null }, at(-45_000));
 
   test('is told from the second attempt on, also while that is under way, and is a fault after a minute', () => {
-    expect(hostTrouble(lost(1), NOW)).toBeNull();
-    expect(hostTrouble(lost(3), NOW)).toEqual({
+    expect(hostProblem(lost(1), NOW)).toBeNull();
+    expect(hostProblem(lost(3), NOW)).toEqual({
       title: 'web-eu does not answer',
       detail: 'No answer since 14:31:20. Attempt 3 in 8 s. Its servers keep running; these rows are from before.',
     });
-    expect(hostTrouble(lost(3, 'connecting'), NOW)?.detail).toContain('Attempt 3 is under way.');
+    expect(hostProblem(lost(3, 'connecting'), NOW)?.detail).toContain('Attempt 3 is under way.');
     expect(isSilent(lost(2, 'connecting'))).toBe(true);
     expect(isSilent(host('connecting'))).toBe(false);
     expect(isFaulty(lost(3), NOW)).toBe(false);
@@ -136,7 +136,7 @@ describe('a host that could not be connected', () => {
     expect(titled('host-key', 'unknown-host-key')).toBe('The key of web-eu is not known yet');
     expect(titled('authentication', 'permission-denied')).toBe('web-eu refused the sign-in');
     expect(titled('name', 'name-not-found')).toBe('web-eu could not be connected');
-    expect(hostTrouble(host('failed', { failure: failure('name', 'name-not-found') }), NOW)?.detail).toBe(
+    expect(hostProblem(host('failed', { failure: failure('name', 'name-not-found') }), NOW)?.detail).toBe(
       'It failed. Mend it.',
     );
   });

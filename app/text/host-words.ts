@@ -136,7 +136,7 @@ export interface Sentences {
 }
 
 /** Alerts of a host that does not answer, or could not be connected, as title and detail; null where all is well. */
-export function hostTrouble(host: Connection, now: number): Sentences | null {
+export function hostProblem(host: Connection, now: number): Sentences | null {
   const { name, ssh, lookedAt } = host;
   const rows = lookedAt === null ? '' : `Its servers keep running; these rows are from ${clockTime(lookedAt, now)}.`;
   if (isSilent(host)) {

@@ -225,7 +225,7 @@ const STANDING_RANK: Readonly<Record<Standing, number>> = {
 type Ranked = Pick<Server, 'id' | 'standing' | 'memoryBytes'>;
 
 /** The order of every list of one host: leaked, suspect, then the rest, each by memory; id decides between equals. */
-export function byTrouble(a: Ranked, b: Ranked): number {
+export function byProblem(a: Ranked, b: Ranked): number {
   return (
     STANDING_RANK[a.standing] - STANDING_RANK[b.standing] ||
     b.memoryBytes - a.memoryBytes ||
@@ -256,7 +256,7 @@ export function reapedBytes({ memoryBytes, keeps }: Pick<Server, 'memoryBytes' |
 export function leakedTotals(roll: Pick<Roll, 'servers' | 'leftovers'>, host?: string): LeakedTotals {
   const here = (row: { readonly host: string }): boolean => host === undefined || row.host === host;
   const leaked = roll.servers.filter((server) => server.standing === 'leaked' && here(server));
-  const servers = leaked.filter((server) => server.reap.allowed === 'yes').sort(byTrouble);
+  const servers = leaked.filter((server) => server.reap.allowed === 'yes').sort(byProblem);
   const leftovers = roll.leftovers.filter((leftover) => leftover.reap.allowed === 'yes' && here(leftover));
   return {
     servers: servers.length,

@@ -7,7 +7,7 @@ import { openFixtureCore } from './fixture-core.ts';
 runApp({
   // The fixture core starts nothing that would need one.
   startGuard: async () => ({
-    trouble: null,
+    problem: null,
     open: () => undefined,
     update: () => undefined,
     updateSsh: () => undefined,

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { HostEntry } from '../../app/roll/schema.ts';
-import { hostTrouble, isSilent, keyChanged } from '../../app/text/host-words.ts';
+import { hostProblem, isSilent, keyChanged } from '../../app/text/host-words.ts';
 import { useActs } from '../state/context.tsx';
 import { HostGlyph, useRetryClock } from './HostLine.tsx';
 import { Button } from './parts.tsx';
@@ -33,10 +33,10 @@ function Acts({ host }: { readonly host: HostEntry }) {
 
 /** A host that does not answer, or could not be connected: since when, what happens next, and what can be done. */
 export function HostStrip({ host, more }: { readonly host: HostEntry; readonly more: ReactNode }) {
-  const trouble = hostTrouble(host, useRetryClock(host));
-  if (trouble === null) return null;
+  const problem = hostProblem(host, useRetryClock(host));
+  if (problem === null) return null;
   return (
-    <StripFrame tone="fault" shape={<HostGlyph host={host} />} title={trouble.title} text={trouble.detail}>
+    <StripFrame tone="fault" shape={<HostGlyph host={host} />} title={problem.title} text={problem.detail}>
       {more}
       <Acts host={host} />
     </StripFrame>

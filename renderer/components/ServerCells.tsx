@@ -50,8 +50,8 @@ export const ServerCells = memo(function ServerCells({ server, phase, gone, age,
         <span className="clip kind">{server.kind}</span>
         {place === '' ? null : <span className={place.startsWith(':') ? 'port' : 'port faint'}>{place}</span>}
         {tag === null ? null : (
-          <span className={tag.trouble ? 'tag' : 'tag tag-calm'} title={tag.why}>
-            <Glyph name={tag.trouble ? 'fault' : 'reused'} />
+          <span className={tag.problem ? 'tag' : 'tag tag-calm'} title={tag.why}>
+            <Glyph name={tag.problem ? 'fault' : 'reused'} />
             <span>{tag.word}</span>
           </span>
         )}

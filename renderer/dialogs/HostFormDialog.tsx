@@ -10,7 +10,7 @@ import { HostPicker } from './HostPicker.tsx';
 import { CheckBox, FailureNote } from './parts.tsx';
 
 /** What is wrong with a name for a host, as a sentence; null when nothing is. */
-export function nameTrouble(roll: Pick<Roll, 'hosts'>, name: string, was: string | null): string | null {
+export function nameProblem(roll: Pick<Roll, 'hosts'>, name: string, was: string | null): string | null {
   if (name === '' || name === was) return null;
   if (/\s/u.test(name)) return 'A name has no blanks.';
   const other = roll.hosts.find((host) => host.name === name);
@@ -34,10 +34,10 @@ export function HostFormDialog({ roll, form }: { readonly roll: Roll; readonly f
   const edits = was !== null;
   const given = alias.trim();
   const name = typedName.trim() === '' ? given : typedName.trim();
-  const trouble = nameTrouble(roll, name, was);
+  const problem = nameProblem(roll, name, was);
   const wanted: HostForm = { name, alias: aliasOf(given), connect: atStart ? 'at-start' : 'when-asked', was };
   const connected = roll.hosts.some(({ ssh, state }) => ssh?.alias === wanted.alias && state === 'connected');
-  const ready = given !== '' && trouble === null && !saving;
+  const ready = given !== '' && problem === null && !saving;
 
   const save = async (): Promise<void> => {
     setSaving(true);
@@ -95,7 +95,7 @@ export function HostFormDialog({ roll, form }: { readonly roll: Roll; readonly f
               onChange={(event) => setName(event.target.value)}
             />
           </div>
-          {trouble === null ? null : <p className="field-problem">{trouble}</p>}
+          {problem === null ? null : <p className="field-problem">{problem}</p>}
         </div>
         <CheckBox checked={atStart} disabled={saving} onChange={setAtStart} label="Connect when Rollcall starts">
           <span>Connect when Rollcall starts</span>

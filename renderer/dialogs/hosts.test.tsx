@@ -9,7 +9,7 @@ import { createActs } from '../state/acts.ts';
 import { RollcallContext } from '../state/context.tsx';
 import { createWindowStore, type HostSteps } from '../state/store.ts';
 import { DisconnectDialog, RemoveHostDialog } from './DisconnectDialog.tsx';
-import { HostFormDialog, nameTrouble } from './HostFormDialog.tsx';
+import { HostFormDialog, nameProblem } from './HostFormDialog.tsx';
 import { matching } from './HostPicker.tsx';
 import { HostStepsDialog, phaseOf } from './HostStepsDialog.tsx';
 import { Questions } from './Questions.tsx';
@@ -65,11 +65,11 @@ describe('adding a host', () => {
 
   test('a name that is taken is refused in a sentence, one of a host that is not saved is free', () => {
     const roll = hostsRoll();
-    expect(nameTrouble(roll, 'web-eu', null)).toBe('There is a host web-eu already. Choose another name.');
-    expect(nameTrouble(roll, 'local', null)).toContain('the name of this machine');
-    expect(nameTrouble(roll, 'web-eu', 'web-eu')).toBeNull();
-    expect(nameTrouble(roll, 'myself', null)).toBeNull();
-    expect(nameTrouble(roll, '', null)).toBeNull();
+    expect(nameProblem(roll, 'web-eu', null)).toBe('There is a host web-eu already. Choose another name.');
+    expect(nameProblem(roll, 'local', null)).toContain('the name of this machine');
+    expect(nameProblem(roll, 'web-eu', 'web-eu')).toBeNull();
+    expect(nameProblem(roll, 'myself', null)).toBeNull();
+    expect(nameProblem(roll, '', null)).toBeNull();
   });
 
   test('the field has the focus; an edit offers to save, a new host to connect', () => {

@@ -3,7 +3,7 @@ import type { RequestResult } from '../../app/roll/channels.ts';
 import type { CommandResult, Failure } from '../../app/roll/commands.ts';
 import type { Alert, Ended, HostEntry, RecordEntry, Roll, Server, Session } from '../../app/roll/schema.ts';
 import { share } from '../../app/roll/share.ts';
-import { hostTrouble } from '../../app/text/host-words.ts';
+import { hostProblem } from '../../app/text/host-words.ts';
 import type { Sort } from '../view/serverItems.ts';
 import type { SessionSort } from '../view/sessionItems.ts';
 
@@ -124,7 +124,7 @@ function announce(state: WindowState, roll: Roll): Pick<WindowState, 'announceme
   };
   const fresh = roll.alerts.filter((alert) => keysOf(alert).some((key) => !state.announced.has(key)));
   const now = Date.parse(roll.takenAt);
-  const hosts = roll.hosts.flatMap((host) => hostTrouble(host, now)?.title ?? []);
+  const hosts = roll.hosts.flatMap((host) => hostProblem(host, now)?.title ?? []);
   const titles = [...fresh.map(({ title }) => title), ...hosts.filter((title) => !state.announced.has(title))];
   return {
     announcement: titles.length > 0 ? titles.join('. ') : state.announcement,

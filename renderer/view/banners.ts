@@ -1,6 +1,6 @@
 import type { Alert, Ended, HostEntry, Roll, Task } from '../../app/roll/schema.ts';
 import { endedBy } from '../../app/text/ended-words.ts';
-import { hostTrouble, isFaulty } from '../../app/text/host-words.ts';
+import { hostProblem, isFaulty } from '../../app/text/host-words.ts';
 
 /** What may stand in the strip over list and details. At most one is shown; the others are a link at its end. */
 export type Strip =
@@ -78,7 +78,7 @@ export function banners(roll: Roll, host: string | null): readonly Strip[] {
     ranked.push({ rank: taskRank(task, now), strip: { type: 'task', key: `task ${task.id}`, task } });
   }
   for (const entry of roll.hosts) {
-    if (hostTrouble(entry, now) === null || (host !== null && entry.name !== host)) continue;
+    if (hostProblem(entry, now) === null || (host !== null && entry.name !== host)) continue;
     // One that has been silent for a moment only is no fault yet: a leak is the worse news.
     const rank = isFaulty(entry, now) ? ALERT_RANK.fault : ALERT_RANK.notice;
     ranked.push({ rank, strip: { type: 'host', key: `host ${entry.id}`, host: entry } });

@@ -2,7 +2,7 @@ import { matches } from '../../app/roll/matching.ts';
 import type { HostEntry, Leftover, Roll, Server, Standing } from '../../app/roll/schema.ts';
 import { hostStatus, isReachable } from '../../app/text/host-words.ts';
 import {
-  byTrouble,
+  byProblem,
   clockTime,
   formatBytes,
   leftoverName,
@@ -65,21 +65,21 @@ export interface Tag {
   readonly word: string;
   readonly why: string;
   /** Something is wrong with it; else it is only worth knowing. */
-  readonly trouble: boolean;
+  readonly problem: boolean;
 }
 
 /** The one tag of a row, the worst that holds: what its standing does not say. */
 export function tagOf(server: Pick<Server, 'health' | 'healthDetail' | 'growing' | 'supervised'>): Tag | null {
   const { health, healthDetail, growing, supervised } = server;
   if (health === 'unresponsive')
-    return { word: 'unresponsive', why: healthDetail ?? 'It does not answer.', trouble: true };
+    return { word: 'unresponsive', why: healthDetail ?? 'It does not answer.', problem: true };
   // It answers, but an ending did not end it.
   if (supervised?.state === 'unresponsive') {
-    return { word: 'unresponsive', why: 'It was to be ended and is still there.', trouble: true };
+    return { word: 'unresponsive', why: 'It was to be ended and is still there.', problem: true };
   }
-  if (growing !== null) return { word: 'growing', why: growing, trouble: true };
+  if (growing !== null) return { word: 'growing', why: growing, problem: true };
   const outdated = supervised?.outdated ?? null;
-  return outdated === null ? null : { word: 'outdated', why: `${outdated} A restart would renew it.`, trouble: false };
+  return outdated === null ? null : { word: 'outdated', why: `${outdated} A restart would renew it.`, problem: false };
 }
 
 /** Every word of the filter must occur in what the row or its details say. */
@@ -153,9 +153,9 @@ const COMPARE: Readonly<Record<Exclude<ServerColumn, 'standing'>, (a: Server, b:
 
 /** Leaked, suspect, then the rest, each by memory; or by the chosen column, equals in that same order. */
 export function compareServers(sort: Sort): (a: Server, b: Server) => number {
-  if (sort.column === 'standing') return sort.descending ? byTrouble : (a, b) => byTrouble(b, a);
+  if (sort.column === 'standing') return sort.descending ? byProblem : (a, b) => byProblem(b, a);
   const compare = COMPARE[sort.column];
-  return (a, b) => (sort.descending ? compare(b, a) : compare(a, b)) || byTrouble(a, b);
+  return (a, b) => (sort.descending ? compare(b, a) : compare(a, b)) || byProblem(a, b);
 }
 
 /** The sort after a click on a column's head: the other way round on the chosen one, else its natural direction. */

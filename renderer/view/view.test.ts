@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Roll, Task } from '../../app/roll/schema.ts';
-import { hostTrouble } from '../../app/text/host-words.ts';
+import { hostProblem } from '../../app/text/host-words.ts';
 import type { TimelineChoice } from '../../app/text/timeline-words.ts';
 import { hostHeadline, leakedTotals, rollHeadline } from '../../app/text/words.ts';
 import { moveIndex, rowKey } from '../components/useGridKeys.ts';
@@ -218,14 +218,14 @@ test('a row has one tag, the worst: it does not answer, it grows, a restart woul
   const roll = endedRoll();
   const server = roll.servers.find(({ supervised }) => supervised?.outdated != null);
   if (server?.supervised == null) throw new Error('the example has no outdated server');
-  expect(tagOf(server)).toMatchObject({ word: 'outdated', trouble: false });
+  expect(tagOf(server)).toMatchObject({ word: 'outdated', problem: false });
   expect(tagOf(server)?.why).toMatch(/^\/usr\/local\/bin\/t3 was replaced/u);
   expect(tagOf({ ...server, growing: '310 MB more in an hour' })?.word).toBe('growing');
   const stays = { ...server, supervised: { ...server.supervised, state: 'unresponsive' as const } };
   expect(tagOf(stays)).toEqual({
     word: 'unresponsive',
     why: 'It was to be ended and is still there.',
-    trouble: true,
+    problem: true,
   });
   expect(tagOf({ ...stays, health: 'unresponsive', healthDetail: 'No answer.' })?.why).toBe('No answer.');
   expect(tagOf({ ...server, supervised: null })).toBeNull();
@@ -317,7 +317,7 @@ describe('banners', () => {
     expect(banners(roll, 'build-01').map((strip) => strip.key)).toEqual(['alert leaks']);
     const at = new Date(failed.lookedAt ?? '');
     const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
-    expect(hostTrouble(failed, Date.parse(roll.takenAt))).toEqual({
+    expect(hostProblem(failed, Date.parse(roll.takenAt))).toEqual({
       title: 'local cannot be looked at',
       detail: `The look worker ended with exit code 1. Its rows are as of ${time}.`,
     });

@@ -20,7 +20,7 @@ import { type Looker, REAL_PROC } from './look/looker.ts';
 import { machineReader } from './machine.ts';
 import { ExitWatcher } from './process/exit-watcher.ts';
 import { linuxObserver } from './process/observer.ts';
-import { openPidfd, pidfdTrouble } from './process/pidfd.ts';
+import { openPidfd, pidfdProblem } from './process/pidfd.ts';
 import { PidfdHandle, VerifyingHandle } from './process/process-handle.ts';
 import { Verifier } from './process/verify.ts';
 import { pickVariables } from './procfs/argv.ts';
@@ -61,7 +61,7 @@ class LocalHost extends LocalFiles implements Host {
     observer: Observer,
     place: { readonly procRoot: string; readonly ownUid: number },
     libc: Libc | null,
-    trouble: string | null,
+    problem: string | null,
   ) {
     super();
     this.#looker = looker;
@@ -74,7 +74,7 @@ class LocalHost extends LocalFiles implements Host {
       libc === null
         ? {
             method: 'verify-then-kill',
-            note: `Each signal follows a fresh check of the process, with a moment between the two: ${trouble ?? 'no pidfds'}.`,
+            note: `Each signal follows a fresh check of the process, with a moment between the two: ${problem ?? 'no pidfds'}.`,
           }
         : { method: 'pidfd', note: 'Signals go through a kernel handle on the very process that was checked.' };
   }
@@ -170,19 +170,19 @@ export async function createLocalHost(options: LocalHostOptions): Promise<Host> 
   const procRoot = options.procRoot ?? REAL_PROC;
   const observer = linuxObserver({ stateDir: options.stateDir, procRoot });
   const ownUid = process.getuid?.() ?? -1;
-  const { libc, trouble } = await kernelHandles(procRoot, options.usePidfds ?? true);
+  const { libc, problem } = await kernelHandles(procRoot, options.usePidfds ?? true);
   await options.looker.start({ observer, procRoot, ownUid });
-  return new LocalHost(options.looker, observer, { procRoot, ownUid }, libc, trouble);
+  return new LocalHost(options.looker, observer, { procRoot, ownUid }, libc, problem);
 }
 
 async function kernelHandles(
   procRoot: string,
   wanted: boolean,
-): Promise<{ readonly libc: Libc | null; readonly trouble: string | null }> {
-  if (!wanted) return { libc: null, trouble: 'they were turned off' };
-  if (procRoot !== REAL_PROC) return { libc: null, trouble: `${procRoot} is not the kernel's own process table` };
+): Promise<{ readonly libc: Libc | null; readonly problem: string | null }> {
+  if (!wanted) return { libc: null, problem: 'they were turned off' };
+  if (procRoot !== REAL_PROC) return { libc: null, problem: `${procRoot} is not the kernel's own process table` };
   const load = await loadLibc();
-  if (!load.loaded) return { libc: null, trouble: load.why };
-  const trouble = pidfdTrouble(load.libc);
-  return trouble === null ? { libc: load.libc, trouble: null } : { libc: null, trouble };
+  if (!load.loaded) return { libc: null, problem: load.why };
+  const problem = pidfdProblem(load.libc);
+  return problem === null ? { libc: load.libc, problem: null } : { libc: null, problem };
 }

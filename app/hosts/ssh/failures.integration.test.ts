@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { isAlive, temporaryFolder, until } from '../local/testing/processes.ts';
 import { SshFailed } from './contract.ts';
-import { sshConfig, sshdTrouble, testSshd } from './testing/sshd.ts';
+import { sshConfig, sshdProblem, testSshd } from './testing/sshd.ts';
 import { statuses, testTransport } from './testing/transport.ts';
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 beforeEach((context) => {
-  if (trouble !== null) context.skip(trouble);
+  if (problem !== null) context.skip(problem);
 });
 
 async function failure(act: Promise<unknown>): Promise<SshFailed> {

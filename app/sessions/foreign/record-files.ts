@@ -37,21 +37,21 @@ export class RecordFiles {
   readonly #io: Pick<ForeignIo, 'list' | 'read'>;
   #known = new Map<string, RecordFile>();
   #next = new Map<string, RecordFile>();
-  #trouble: string | null = null;
+  #problem: string | null = null;
 
   constructor(io: Pick<ForeignIo, 'list' | 'read'>) {
     this.#io = io;
   }
 
   /** What is wrong with the folders of the last pass, in a sentence; null when nothing is. */
-  get trouble(): string | null {
-    return this.#trouble;
+  get problem(): string | null {
+    return this.#problem;
   }
 
   /** Begins a pass over all folders. */
   begin(): void {
     this.#next = new Map();
-    this.#trouble = null;
+    this.#problem = null;
   }
 
   /** Reads one folder. Never rejects: what cannot be read now is what it was before. */
@@ -65,9 +65,9 @@ export class RecordFiles {
     try {
       const listed = await this.#io.list(folder, kind.wants, FILES_LIMIT - this.#next.size);
       names = listed.names;
-      if (listed.more) this.#trouble = `There are more session files in ${folder} than are read. Remove the old ones.`;
+      if (listed.more) this.#problem = `There are more session files in ${folder} than are read. Remove the old ones.`;
     } catch (error) {
-      this.#trouble = `The session files in ${folder} could not be read (${codeOf(error)}). Make the folder readable for you.`;
+      this.#problem = `The session files in ${folder} could not be read (${codeOf(error)}). Make the folder readable for you.`;
       for (const [path, file] of this.#known) {
         if (dirname(path) === folder) keep({ ...file, stamp: null, fresh: false });
       }

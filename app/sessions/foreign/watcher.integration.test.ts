@@ -124,7 +124,7 @@ test('W5 whatever lies in the folder is passed over, and stays as it is', async 
   const timesBefore = times();
   await foreign.refresh();
   expect(foreign.sessions.map(({ id, state }) => [id, state])).toEqual([[SESSION, 'busy']]);
-  expect(foreign.trouble).toBeNull();
+  expect(foreign.problem).toBeNull();
   expect(readdirSync(folder).sort()).toEqual(before);
   expect(times()).toEqual(timesBefore);
 });

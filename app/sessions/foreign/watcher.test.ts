@@ -200,13 +200,13 @@ describe('W5 what the system refuses is said, and nothing breaks', () => {
     disk.watchFails = systemError(code);
     const scene = follow(disk, 3_600_000, 5);
     await until('the first reading', () => scene.foreign.sessions.length === 1);
-    expect(scene.foreign.trouble).toBe(
+    expect(scene.foreign.problem).toBe(
       `Session files in ${CLAUDE} cannot be watched (${code}) and are read every 0.005 seconds instead. ${remedy}`,
     );
     disk.files.set(`${CLAUDE}/${NAME}`, claudeFile({ status: 'idle' }));
     await until('the polled change', () => one(scene)?.state === 'idle');
     disk.watchFails = null;
-    await until('the end of the trouble', () => scene.foreign.trouble === null);
+    await until('the end of the trouble', () => scene.foreign.problem === null);
     expect([...disk.watched.keys()]).toEqual([CLAUDE, LIVE]);
   });
 
@@ -214,7 +214,7 @@ describe('W5 what the system refuses is said, and nothing breaks', () => {
     const scene = follow(diskWith({ [`${CLAUDE}/${NAME}`]: claudeFile() }));
     await scene.foreign.refresh();
     scene.disk.watched.get(CLAUDE)?.error(systemError('ENOSPC'));
-    await until('the sentence', () => scene.foreign.trouble?.includes('ENOSPC') === true);
+    await until('the sentence', () => scene.foreign.problem?.includes('ENOSPC') === true);
     expect(scene.foreign.sessions).toHaveLength(1);
   });
 
@@ -223,7 +223,7 @@ describe('W5 what the system refuses is said, and nothing breaks', () => {
     disk.watchFails = systemError('ENOENT');
     const scene = follow(disk);
     await scene.foreign.refresh();
-    expect(scene.foreign.trouble).toBeNull();
+    expect(scene.foreign.problem).toBeNull();
     expect(scene.changes()).toBe(0);
   });
 
@@ -233,7 +233,7 @@ describe('W5 what the system refuses is said, and nothing breaks', () => {
     scene.disk.listFails = systemError('EMFILE');
     await scene.foreign.refresh();
     expect(one(scene)).toMatchObject({ id: SESSION, state: 'unknown', detail: 'its file cannot be read just now' });
-    expect(scene.foreign.trouble).toContain('(EMFILE)');
+    expect(scene.foreign.problem).toContain('(EMFILE)');
     scene.disk.listFails = null;
     scene.disk.files.set(`${CLAUDE}/${NAME}`, systemError('EMFILE'));
     await scene.foreign.refresh();
@@ -244,7 +244,7 @@ describe('W5 what the system refuses is said, and nothing breaks', () => {
     scene.disk.files.set(`${CLAUDE}/${NAME}`, claudeFile());
     await scene.foreign.refresh();
     expect(one(scene)).toMatchObject({ state: 'busy', detail: null });
-    expect(scene.foreign.trouble).toBeNull();
+    expect(scene.foreign.problem).toBeNull();
   });
 });
 
@@ -253,7 +253,7 @@ test('more files than are read are said', async () => {
   for (let pid = 10_000; pid < 12_001; pid += 1) disk.files.set(`${CLAUDE}/${pid}.json`, '{}');
   const scene = follow(disk);
   await scene.foreign.refresh();
-  expect(scene.foreign.trouble).toContain(`more session files in ${CLAUDE} than are read`);
+  expect(scene.foreign.problem).toContain(`more session files in ${CLAUDE} than are read`);
 });
 
 test('W1 an old file says nothing of a PID that a new one proves', async () => {

@@ -35,7 +35,7 @@ export interface ForeignOptions {
   readonly place: Place;
   /** As `Host.inspect`. */
   inspect(pid: number): Promise<ProcessInfo | null>;
-  /** `sessions` or `trouble` have changed. */
+  /** `sessions` or `problem` have changed. */
   onChange(): void;
   readonly io?: ForeignIo;
   readonly timing?: ForeignTiming;
@@ -56,7 +56,7 @@ export class ForeignSessions {
   readonly #watches: WatchedFolders;
   #sessions: readonly ForeignSession[] = [];
   #texts: readonly string[] = [];
-  #trouble: string | null = null;
+  #problem: string | null = null;
   /** Folders that the caller named, with the repository of each once it was looked up. */
   #places = new Map<string, string | null>();
   /** Folders of repositories that pointers name. */
@@ -90,8 +90,8 @@ export class ForeignSessions {
   }
 
   /** Why not all is seen, or later than it could be, in a sentence for a person; null when all is well. */
-  get trouble(): string | null {
-    return this.#trouble;
+  get problem(): string | null {
+    return this.#problem;
   }
 
   /** Names the folders that people work in: those of servers and sessions. entire's files are read in their repositories. */
@@ -171,7 +171,7 @@ export class ForeignSessions {
     this.#files.end();
     const own = new Set(files.map(({ record }) => record.id));
     const found = await this.#judged([...files, ...live.filter(({ record }) => !own.has(record.id))]);
-    if (!this.#closed) this.#publish(found, this.#files.trouble ?? this.#unwatched());
+    if (!this.#closed) this.#publish(found, this.#files.problem ?? this.#unwatched());
     if (!this.#closed && this.#fileless.waiting) {
       clearTimeout(this.#again);
       this.#again = setTimeout(() => void this.refresh(), this.#timing.graceMs).unref();
@@ -260,16 +260,16 @@ export class ForeignSessions {
     return `Session files in ${failure.folder} cannot be watched (${failure.code}) and are read every ${seconds} seconds instead. ${remedy}`;
   }
 
-  #publish(found: readonly ForeignSession[], trouble: string | null): void {
+  #publish(found: readonly ForeignSession[], problem: string | null): void {
     const texts = found.map((session) => JSON.stringify(session));
     const before = new Map(this.#texts.map((text, index) => [text, this.#sessions[index]]));
     const same = texts.length === this.#texts.length && texts.every((text, index) => text === this.#texts[index]);
-    if (same && trouble === this.#trouble) return;
+    if (same && problem === this.#problem) return;
     if (!same) {
       this.#sessions = found.map((session, index) => before.get(texts[index] ?? '') ?? session);
       this.#texts = texts;
     }
-    this.#trouble = trouble;
+    this.#problem = problem;
     this.#options.onChange();
   }
 }

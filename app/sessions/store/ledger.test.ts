@@ -57,7 +57,7 @@ test('what lives, what has ended and what is due is known to the next one', () =
       { key, life: someLife(2), ending: CRASHED, hook: HOOK, number: 2, attempt: attempt(2), miss: miss(1) },
       expect.objectContaining({ hook: NOTIFY, number: 0, attempt: null, miss: null }),
     ]);
-    expect([again.trouble, again.damage]).toEqual([null, null]);
+    expect([again.problem, again.damage]).toEqual([null, null]);
   }
 });
 
@@ -132,7 +132,7 @@ test('a file that is cut off at any byte gives all of its whole lines, and a due
     const next = openAt(cut);
     const [due] = next.due();
     const bits = [next.open().size > 0, due !== undefined, due?.attempt ?? false, due?.miss ?? false];
-    expect([next.damage, next.trouble]).toEqual([null, null]);
+    expect([next.damage, next.problem]).toEqual([null, null]);
     expect([length, bits.map((bit) => (bit === false ? '0' : '1')).join('')]).toEqual([length, expected[complete]]);
     // Whoever appends next does not lose any of it either. The same at each byte, so some will do.
     if (length % 7 !== 0) continue;
@@ -157,7 +157,7 @@ test('damaged and foreign lines are left out and said, and the file as it was is
     `3 lines of the session ledger ${path} could not be read and were left out; the file as it was is kept as ${aside}.`,
   );
   expect(readFileSync(aside, 'utf8')).toBe(before);
-  expect(openAt(path)).toMatchObject({ damage: null, trouble: null });
+  expect(openAt(path)).toMatchObject({ damage: null, problem: null });
 });
 
 test('what cannot be written is kept, said, and written when it can be', () => {
@@ -167,13 +167,13 @@ test('what cannot be written is kept, said, and written when it can be', () => {
   ledger.begin([someLife(1)]);
   ledger.end([{ key: someLife(1).key, ending: CRASHED, hooks: [HOOK] }]);
   expect(ledger.attempted(hookKeyOf(someLife(1).life, HOOK.id), attempt(1))).toBe(false);
-  expect(ledger.trouble).toBe(
+  expect(ledger.problem).toBe(
     `The session ledger ${path} cannot be written (ENOENT). Make its folder writable for you, then try again.`,
   );
   expect(ledger.due()).toHaveLength(1);
   mkdirSync(join(folder, 'state'));
   ledger.begin([someLife(2)]);
-  expect(ledger.trouble).toBeNull();
+  expect(ledger.problem).toBeNull();
   const next = openAt(path);
   expect([next.open().size, next.due()[0]?.attempt]).toEqual([1, attempt(1)]);
   ledger.close();
@@ -192,11 +192,11 @@ test('a full disk takes part of a line: nothing is glued together, and all is th
     ledger.begin([someLife(1)]);
     writeFileSync(join(disk, 'rest'), Buffer.alloc(59 * 1024));
     ledger.begin(Array.from({ length: 20 }, (_, index) => someLife(10 + index)));
-    expect(ledger.trouble).toContain('cannot be written (ENOSPC). Free some space on that disk, then try again.');
+    expect(ledger.problem).toContain('cannot be written (ENOSPC). Free some space on that disk, then try again.');
     expect(openAt(path)).toMatchObject({ damage: null });
     expect(openAt(path).open().size).toBe(1);
     rmSync(join(disk, 'rest'));
-    expect([ledger.flush(), ledger.trouble]).toEqual([true, null]);
+    expect([ledger.flush(), ledger.problem]).toEqual([true, null]);
     expect(openAt(path).open().size).toBe(21);
   } finally {
     execFileSync('umount', [disk]);
@@ -210,12 +210,12 @@ test('what is no file of ours is told and left alone', () => {
   const ledger = openAt(path);
   ledger.begin([someLife(1)]);
   expect(ledger.open().size).toBe(1);
-  expect(ledger.trouble).toBe(
+  expect(ledger.problem).toBe(
     `The session ledger ${path} cannot be read (it is no regular file), so nothing is written to it. Move it away, then start Rollcall again.`,
   );
   const fifo = join(folder, 'fifo.jsonl');
   execFileSync('mkfifo', [fifo]);
-  expect(openAt(fifo).trouble).toContain('it is no regular file');
+  expect(openAt(fifo).problem).toContain('it is no regular file');
   expect(readdirSync(folder).sort()).toEqual(['fifo.jsonl', 'sessions.jsonl']);
 });
 
@@ -319,7 +319,7 @@ test('whatever is done in whatever order, the file says the same as the memory',
         if (what === 'open') ledger = openAt(path);
       }
       const read = openAt(path);
-      for (const one of [ledger, read]) expect([one.trouble, one.damage]).toEqual([null, null]);
+      for (const one of [ledger, read]) expect([one.problem, one.damage]).toEqual([null, null]);
       expect(saying(read)).toEqual(saying(ledger));
     }),
     { numRuns: 40 },

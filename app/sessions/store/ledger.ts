@@ -44,7 +44,7 @@ export interface Ended {
 }
 
 /**
- * No method throws: what cannot be written is kept in memory, told as `trouble`, and written when it can be. Each call
+ * No method throws: what cannot be written is kept in memory, told as `problem`, and written when it can be. Each call
  * with several things is one write and one sync.
  */
 export class Ledger {
@@ -53,7 +53,7 @@ export class Ledger {
   readonly #state = new LedgerState();
   /** The file holds something that could not be read, so it is left alone. */
   #blocked: string | null = null;
-  #trouble: string | null = null;
+  #problem: string | null = null;
   #damage: string | null = null;
   /** Lines that could not be written yet. */
   #waiting: string[] = [];
@@ -77,8 +77,8 @@ export class Ledger {
   }
 
   /** Why it cannot be written or read, in a sentence; null when all of it is on disk. */
-  get trouble(): string | null {
-    return this.#trouble;
+  get problem(): string | null {
+    return this.#problem;
   }
 
   /** What was wrong with the file when it was opened, in a sentence; null when nothing was. */
@@ -200,12 +200,12 @@ export class Ledger {
       if (this.#rewrite) this.#compact();
       else this.#size = appendLedger(this.path, this.#waiting.join(''));
       this.#waiting = [];
-      this.#trouble = null;
+      this.#problem = null;
       this.#stopTimer();
       return true;
     } catch (error) {
       if (!(error instanceof LedgerFailed)) throw error;
-      this.#trouble = error.message;
+      this.#problem = error.message;
       if (this.#waiting.length > MOST_WAITING) {
         this.#waiting = [];
         this.#rewrite = true;
@@ -246,7 +246,7 @@ export class Ledger {
     } catch (error) {
       if (!(error instanceof LedgerFailed)) throw error;
       this.#blocked = error.message;
-      this.#trouble = error.message;
+      this.#problem = error.message;
       return;
     }
     const lines = text.split('\n');

@@ -37,7 +37,7 @@ export interface CommandContext {
   readonly sessions: HostSessions;
   readonly idle: IdleWatch;
   /** Something that nobody awaited went wrong. */
-  readonly trouble: (error: unknown) => void;
+  readonly problem: (error: unknown) => void;
   /** Who acts where no person asked. */
   readonly self: 'app' | 'guard';
   /** Null where none is kept: in commands and in the guard itself. */

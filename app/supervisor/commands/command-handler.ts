@@ -393,7 +393,7 @@ export class CommandHandler {
       await this.#parts.freshLook();
     } catch (error) {
       // It is told as one that was not stopped.
-      this.#parts.trouble(error);
+      this.#parts.problem(error);
     }
   }
 

@@ -162,7 +162,7 @@ export class Recovery {
     } catch (error) {
       if (!(error instanceof RecordStuck)) throw error;
       // It is listed as stale from now on, and can be moved aside when the folder can be written again.
-      this.#parts.trouble(error);
+      this.#parts.problem(error);
     }
   }
 
@@ -178,7 +178,7 @@ export class Recovery {
       () => {
         this.#timers.delete(nonce);
         // A failure is in the machine's state and in the roll by then.
-        this.startAgain(nonce, 'policy', 'app').catch((error: unknown) => this.#parts.trouble(error));
+        this.startAgain(nonce, 'policy', 'app').catch((error: unknown) => this.#parts.problem(error));
       },
       Math.max(0, retryAt - performance.now()),
     );
@@ -222,7 +222,7 @@ export class Recovery {
       if (roots.length === 0) break;
       const endings = roots.map((root) => this.#end(root, known));
       for (const ending of await Promise.allSettled(endings)) {
-        if (ending.status === 'rejected') this.#parts.trouble(ending.reason);
+        if (ending.status === 'rejected') this.#parts.problem(ending.reason);
         else if (ending.value.outcome !== 'gone') this.#tell(known, ending.value.message);
       }
     }
@@ -234,7 +234,7 @@ export class Recovery {
   #tell({ label, host }: TrackedServer, text: string): void {
     const { audit, self } = this.#parts;
     audit.note({ event: 'stop-failed', by: self, host, subject: label, text });
-    this.#parts.trouble(new Error(text));
+    this.#parts.problem(new Error(text));
   }
 
   #end(root: ProcessInfo, { label }: TrackedServer): Promise<TerminationResult> {

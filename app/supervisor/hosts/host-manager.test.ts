@@ -48,7 +48,7 @@ function hostManager(...others: readonly HostSupervisor[]): HostManager {
       config: { reap: {}, leak: {}, quit: {}, hooks: { sessionEnd: [] } },
       problem: null,
     } as unknown as SettingsSource,
-    audit: { recent: [], trouble: null } as never,
+    audit: { recent: [], problem: null } as never,
     paths: {} as never,
     lock: null,
     guard: null,

@@ -356,9 +356,9 @@ export class HostManager implements LocalCore {
         ...faultsOf({
           host: LOCAL_HOST,
           look: null,
-          audit: audit.trouble,
+          audit: audit.problem,
           records: null,
-          aside: this.#backgroundTasks.trouble,
+          aside: this.#backgroundTasks.problem,
           guard: null,
           unproved: [],
         }),

@@ -113,11 +113,11 @@ export class HostSupervisor {
   readonly #onPart: () => void;
   readonly #unfollow: () => void;
   #sight: JudgedLook | null = null;
-  #trouble: string | null = null;
+  #problem: string | null = null;
   #machine: MachineLine | null = null;
   #moved: RecordEntry[] = [];
   /** Why records cannot be kept; null when they can. */
-  #recordsTrouble: string | null = null;
+  #recordsProblem: string | null = null;
   #startable: Roll['startable'] = [];
   #watched: () => boolean = () => true;
   #observing: Promise<void> = Promise.resolve();
@@ -182,7 +182,7 @@ export class HostSupervisor {
       lives: this.#lives,
       sessions: this.#sessions,
       idle,
-      trouble: (error) => this.#backgroundTasks.failed('recovery', error),
+      problem: (error) => this.#backgroundTasks.failed('recovery', error),
       pending: this.#pending,
       monitor: this.#monitor,
       freshLook: () => this.#freshLook(),
@@ -221,9 +221,9 @@ export class HostSupervisor {
     }
     if (mode !== 'read') {
       const parts = { ...this.#parts, uid: host.uid, pending: this.#pending };
-      const { moved, trouble } = await reconcile(parts, () => this.#monitor.look());
+      const { moved, problem } = await reconcile(parts, () => this.#monitor.look());
       this.#moved = [...moved];
-      this.#recordsTrouble = trouble;
+      this.#recordsProblem = problem;
     }
     await this.refresh();
     if (this.#follows) {
@@ -274,8 +274,8 @@ export class HostSupervisor {
 
   async #freshLook(): Promise<JudgedLook> {
     await this.refresh();
-    if (this.#trouble !== null || this.#sight === null) {
-      const message = `Nothing was done, because ${this.#parts.host.name} could not be looked at: ${this.#trouble ?? 'no look has succeeded yet'}`;
+    if (this.#problem !== null || this.#sight === null) {
+      const message = `Nothing was done, because ${this.#parts.host.name} could not be looked at: ${this.#problem ?? 'no look has succeeded yet'}`;
       throw new ActFailed('no-look', message, 'Try again after the next look.');
     }
     return this.#sight;
@@ -285,12 +285,12 @@ export class HostSupervisor {
     try {
       const [sight, machine] = await Promise.all([this.#monitor.observe(), this.#parts.host.machine()]);
       this.#machine = machine;
-      this.#trouble = null;
-      if (this.#parts.mode !== 'read') this.#recordsTrouble = await this.#parts.store.trouble();
+      this.#problem = null;
+      if (this.#parts.mode !== 'read') this.#recordsProblem = await this.#parts.store.problem();
       this.#accept(sight);
     } catch (error) {
       // The roll keeps what was last seen, with the time it was seen at, and says why nothing newer is there.
-      this.#trouble = error instanceof Error ? error.message : String(error);
+      this.#problem = error instanceof Error ? error.message : String(error);
       this.#publish();
     }
   }
@@ -411,7 +411,7 @@ export class HostSupervisor {
     return snapshotHost({
       host,
       look: this.#sight?.look ?? null,
-      trouble: this.#trouble,
+      problem: this.#problem,
       machine: this.#machine,
       judged: this.#sight ?? { servers: [], leftovers: [] },
       sessions: this.#sessions.rows,
@@ -424,11 +424,11 @@ export class HostSupervisor {
       tasks: this.#tasks.list,
       faults: faultsOf({
         host: host.name,
-        look: this.#trouble,
+        look: this.#problem,
         audit: null,
-        records: this.#recordsTrouble,
-        aside: this.#backgroundTasks.trouble ?? this.#sessions.trouble,
-        guard: this.#guardTrouble(),
+        records: this.#recordsProblem,
+        aside: this.#backgroundTasks.problem ?? this.#sessions.problem,
+        guard: this.#guardProblem(),
         unproved: this.#sight?.look.unproved ?? [],
       }),
     });
@@ -443,8 +443,8 @@ export class HostSupervisor {
     };
   }
 
-  #guardTrouble(): { why: string; unguarded: number } | null {
-    const why = this.#parts.guard?.trouble ?? null;
+  #guardProblem(): { why: string; unguarded: number } | null {
+    const why = this.#parts.guard?.problem ?? null;
     if (why === null) return null;
     const ends = this.#parts.settings.config.quit.stopLocalServers;
     return { why, unguarded: ends ? this.supervised().filter(({ record }) => !record.keepRunning).length : 0 };

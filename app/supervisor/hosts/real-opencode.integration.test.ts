@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../../hosts/ssh/testing/sshd.ts';
+import { sshConfig, sshdProblem, type TestSshd, testSshd } from '../../hosts/ssh/testing/sshd.ts';
 import type { Server } from '../../roll/schema.ts';
 import { opencodeFolders } from '../../servers/opencode-home.testing.ts';
 import { openWorld, type World } from '../testing/world.ts';
@@ -13,7 +13,7 @@ import { openWorld, type World } from '../testing/world.ts';
 const NATIVE = ['opencode-linux-x64', 'opencode-linux-x64-baseline', 'opencode-linux-arm64']
   .map((name) => fileURLToPath(new URL(`../../../node_modules/${name}/bin/opencode`, import.meta.url)))
   .find((path) => existsSync(path));
-const trouble = sshdTrouble() ?? (NATIVE === undefined ? 'opencode is not installed for this machine' : null);
+const problem = sshdProblem() ?? (NATIVE === undefined ? 'opencode is not installed for this machine' : null);
 const NOISE = 'echo \'{"noise": true}\'; printf "no newline"; echo to-stderr >&2\n';
 
 /** A control socket whose master is dead, as a crash leaves it. */
@@ -39,8 +39,8 @@ async function start(world: World, host: string, directory: string): Promise<Ser
   return row;
 }
 
-test.skipIf(trouble !== null)(
-  `D1 D2 D3 D5 two noisy machines with one home, one of BusyBox alone, behind a dead master of the person’s (${trouble ?? 'real sshd, real opencode'})`,
+test.skipIf(problem !== null)(
+  `D1 D2 D3 D5 two noisy machines with one home, one of BusyBox alone, behind a dead master of the person’s (${problem ?? 'real sshd, real opencode'})`,
   async () => {
     const first = await testSshd({ machine: true, busybox: true });
     const second = await testSshd({

@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import { readAudit } from '../../audit/audit.ts';
 import { parseStat } from '../../hosts/local/procfs/stat.ts';
 import { until } from '../../hosts/local/testing/processes.ts';
-import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../../hosts/ssh/testing/sshd.ts';
+import { sshConfig, sshdProblem, type TestSshd, testSshd } from '../../hosts/ssh/testing/sshd.ts';
 import { installFake } from '../testing/fake-opencode.ts';
 import { openWorld } from '../testing/world.ts';
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 export interface Scale {
   readonly machines: number;
   readonly aliases: number;
@@ -47,7 +47,7 @@ function masters(): number[] {
 export function testScale({ machines, aliases: count, looks }: Scale): void {
   const name = `${count} aliases of ${machines} machines are ${machines} connections, list each server once, and leave nothing`;
   test(name, async (context) => {
-    if (trouble !== null) return context.skip(trouble);
+    if (problem !== null) return context.skip(problem);
     const boxes = await Promise.all(Array.from({ length: machines }, () => testSshd({ machine: true })));
     const aliases: Record<string, readonly [TestSshd, ...string[]]> = {};
     const hosts: Record<string, unknown> = {};

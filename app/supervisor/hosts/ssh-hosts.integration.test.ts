@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../../audit/audit.ts';
 import { until } from '../../hosts/local/testing/processes.ts';
 import { replaceOn, sshIn } from '../../hosts/ssh/testing/replace.ts';
-import { sshConfig, sshdTrouble, startSshd, type TestSshd } from '../../hosts/ssh/testing/sshd.ts';
+import { sshConfig, sshdProblem, startSshd, type TestSshd } from '../../hosts/ssh/testing/sshd.ts';
 import type { HostEntry, Roll, Server } from '../../roll/schema.ts';
 import { installFake } from '../testing/fake-opencode.ts';
 import { openWorld, type World } from '../testing/world.ts';
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 
 let box: TestSshd;
 let world: World;
@@ -57,7 +57,7 @@ async function answers(url: string | null): Promise<boolean> {
   }
 }
 
-describe.skipIf(trouble !== null)(`hosts over SSH (${trouble ?? 'real sshds'})`, () => {
+describe.skipIf(problem !== null)(`hosts over SSH (${problem ?? 'real sshds'})`, () => {
   beforeEach(async () => {
     box = await startSshd({ machine: true });
     project = join(box.folder, 'project');

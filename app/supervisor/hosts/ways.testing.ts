@@ -146,7 +146,7 @@ export function machineParts(settings: SettingsSource, notes: AuditInput[] = [])
     hears: false,
     keeping: null,
     settings,
-    audit: { trouble: null, recent: [], write: (line) => void notes.push(line), note: (line) => void notes.push(line) },
+    audit: { problem: null, recent: [], write: (line) => void notes.push(line), note: (line) => void notes.push(line) },
     writer: async () => refOf(process(2, 1)),
     localObserver: { hostId: 'the one that the tests run on', bootId: 'boot', pidNamespace: '1' },
     watched: () => true,

@@ -39,7 +39,7 @@ async function startThat(spawnFails: Error): Promise<{ failure: unknown; records
       },
       remove: async (nonce: string) => void records.delete(nonce),
     } as unknown as RecordStore,
-    audit: { trouble: null, recent: [], write: () => undefined, note: () => undefined },
+    audit: { problem: null, recent: [], write: () => undefined, note: () => undefined },
     logsDir: '/logs',
     env: {},
     finder: {} as StartDependencies['finder'],

@@ -20,7 +20,7 @@ export interface Reconciled {
   /** Entries of the files that were moved aside, for this run's list of records. */
   readonly moved: readonly RecordEntry[];
   /** Why something could not be written down, in a sentence; null when everything could. */
-  readonly trouble: string | null;
+  readonly problem: string | null;
 }
 
 export interface ReconcileDependencies extends LostDependencies {
@@ -40,10 +40,10 @@ export async function reconcile(deps: ReconcileDependencies, look: () => Promise
     const seen = await look();
     await bindCutOffStarts(await store.list(), seen, deps);
     await rebuildLost(seen, deps);
-    return { moved, trouble: await store.trouble() };
+    return { moved, problem: await store.problem() };
   } catch (error) {
     if (!(error instanceof WriteFailed)) throw error;
-    return { moved, trouble: error.message };
+    return { moved, problem: error.message };
   }
 }
 

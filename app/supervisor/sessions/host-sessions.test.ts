@@ -25,7 +25,7 @@ function scene(ended: string[]): HostSessions {
   return new HostSessions(
     {
       host: { name: 'local', verify: async () => ({ verdict: 'gone' }) } as unknown as Host,
-      audit: { trouble: null, recent: [], write: () => undefined, note: ({ event }) => ended.push(`note ${event}`) },
+      audit: { problem: null, recent: [], write: () => undefined, note: ({ event }) => ended.push(`note ${event}`) },
       self: 'app',
       mode: 'app',
       keeping: {

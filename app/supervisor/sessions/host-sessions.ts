@@ -80,8 +80,8 @@ export class HostSessions {
   }
 
   /** Why not every file is seen, or later than it could be, in a sentence; null when all is well. */
-  get trouble(): string | null {
-    return this.#foreign?.trouble ?? null;
+  get problem(): string | null {
+    return this.#foreign?.problem ?? null;
   }
 
   /** Resolves when the files have been read anew. Never rejects. */

@@ -28,7 +28,7 @@ export class SessionPersistence {
   /** How many hooks are still to be run, or run now. */
   get due(): number {
     // Nothing runs that cannot be written down before, so nobody need wait for it: it is due still for whoever comes later.
-    return this.#ledger.trouble === null ? this.#hooks.due : 0;
+    return this.#ledger.problem === null ? this.#hooks.due : 0;
   }
 
   retry(): number {
@@ -45,9 +45,9 @@ export class SessionPersistence {
 
   /** What the person should know of it. */
   alerts(): Alert[] {
-    const { trouble, damage } = this.#ledger;
+    const { problem, damage } = this.#ledger;
     return [
-      ...(trouble === null ? [] : [fault('sessions-unkept', 'Sessions cannot be written down', trouble)]),
+      ...(problem === null ? [] : [fault('sessions-unkept', 'Sessions cannot be written down', problem)]),
       ...(damage === null
         ? []
         : [{ ...fault('sessions-damaged', 'The session ledger was damaged', damage), level: 'notice' as const }]),

@@ -109,7 +109,7 @@ export function openPidfd(libc: Libc, pid: number): PidfdOpened {
  * Whether this kernel lets us open and use pidfds: a sandbox may forbid the calls, and old kernels lack them.
  * Null when they work, else why not.
  */
-export function pidfdTrouble(libc: Libc): string | null {
+export function pidfdProblem(libc: Libc): string | null {
   const own = openPidfd(libc, process.pid);
   if (!own.opened) return own.reason === 'failed' ? own.why : 'pidfd_open does not know this very process';
   // Signal 0 checks that sending is allowed and sends nothing.

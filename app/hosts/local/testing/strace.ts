@@ -31,7 +31,7 @@ export interface Trace {
 const CALLS = ['kill', 'tkill', 'tgkill', 'pidfd_send_signal', 'rt_sigqueueinfo', 'rt_tgsigqueueinfo', 'pidfd_open'];
 
 /** Why nothing can be traced here; null when it can. */
-export function straceTrouble(): string | null {
+export function straceProblem(): string | null {
   try {
     execFileSync('strace', ['-f', '-qq', '-e', 'trace=none', 'true'], { stdio: ['ignore', 'ignore', 'pipe'] });
     return null;

@@ -50,8 +50,8 @@ time.sleep(600)
 export async function witnessAt(pid: number): Promise<Witness | string> {
   const log = join(temporaryFolder(), 'signals');
   writeFileSync(log, '');
-  const trouble = await occupy(pid, [PYTHON, '-c', WITNESS, log]);
-  if (trouble !== null) return trouble;
+  const problem = await occupy(pid, [PYTHON, '-c', WITNESS, log]);
+  if (problem !== null) return problem;
   await until('the witness is ready', () => readFileSync(log, 'utf8') === 'ready\n');
   const ticks = startTicks(pid);
   let asked = 0;

@@ -6,13 +6,13 @@ import { beforeEach, expect, test } from 'vitest';
 import { python, until } from '../../local/testing/processes.ts';
 import { SshFailed } from '../contract.ts';
 import { testAskpass } from '../testing/askpass.ts';
-import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../testing/sshd.ts';
+import { sshConfig, sshdProblem, type TestSshd, testSshd } from '../testing/sshd.ts';
 import { statuses, testTransport } from '../testing/transport.ts';
 import type { Question } from './questions.ts';
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 beforeEach((context) => {
-  if (trouble !== null) context.skip(trouble);
+  if (problem !== null) context.skip(problem);
 });
 
 const PASSWORD = 'correct-horse-battery';

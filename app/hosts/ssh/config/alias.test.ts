@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseConfig } from '../../../config/load.ts';
-import { aliasTrouble } from './alias.ts';
+import { aliasProblem } from './alias.ts';
 
 /** Names of the hosts that count of two, one called that and one with that alias. */
 function saved(alias: string): string[] {
@@ -31,10 +31,10 @@ test.each([
   'a,b',
   'x'.repeat(600),
 ])('%j is refused', (alias) => {
-  const trouble = aliasTrouble(alias);
-  expect([trouble?.step, trouble?.code]).toEqual(['alias', 'alias-refused']);
-  expect(trouble?.message).toMatch(/cannot be the name of an SSH host: .+\.$/u);
-  expect(trouble?.message).not.toMatch(/[\p{C}]/u);
+  const problem = aliasProblem(alias);
+  expect([problem?.step, problem?.code]).toEqual(['alias', 'alias-refused']);
+  expect(problem?.message).toMatch(/cannot be the name of an SSH host: .+\.$/u);
+  expect(problem?.message).not.toMatch(/[\p{C}]/u);
   // Nor is it saved: the configuration goes by the same rule.
   expect(saved(alias)).toEqual([]);
 });
@@ -42,7 +42,7 @@ test.each([
 test.each(['box', 'me@box', 'box.example.org', 'fe80::1%eth0', 'ssh://me@box:2222', 'a_b-c', 'größe'])(
   '%j may be used',
   (alias) => {
-    expect(aliasTrouble(alias)).toBeNull();
+    expect(aliasProblem(alias)).toBeNull();
     expect(saved(alias)).toEqual([alias, 'saved']);
   },
 );

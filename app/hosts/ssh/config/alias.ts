@@ -13,7 +13,7 @@ const NEVER_IN_ALIAS = /[\s\p{C}'"`$\\;&<>|(){}*?!,#]/u;
  * Why an alias is not handed to ssh, or null when it may be. ssh would take one that begins with `-` for options, and
  * with them run any program.
  */
-export function aliasTrouble(alias: string): SshFailed | null {
+export function aliasProblem(alias: string): SshFailed | null {
   const why = whyRefused(alias);
   if (why === null) return null;
   return new SshFailed(

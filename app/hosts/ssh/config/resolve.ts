@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Environment, sshEnvironment } from '../connection/environment.ts';
 import { SshFailed } from '../contract.ts';
-import { aliasTrouble } from './alias.ts';
+import { aliasProblem } from './alias.ts';
 import { type Ran, RunFailed, runBounded } from './run-bounded.ts';
 
 /** The person's ssh and how it is called. */
@@ -58,8 +58,8 @@ export function configOptions({ sshConfig }: Pick<SshProgram, 'sshConfig'>): rea
  * @throws SshFailed with step `alias` or `resolve`
  */
 export async function resolveAlias(alias: string, ssh: SshProgram, deadlineMs = RESOLVE_MS): Promise<Resolved> {
-  const trouble = aliasTrouble(alias);
-  if (trouble !== null) throw trouble;
+  const problem = aliasProblem(alias);
+  if (problem !== null) throw problem;
   const ran = await ask(alias, ssh, deadlineMs);
   if (ran.code !== 0) {
     throw new SshFailed(

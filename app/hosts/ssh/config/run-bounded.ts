@@ -40,7 +40,7 @@ export function runBounded(
     const child = spawn(program, [...args], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';
-    let trouble: RunFailed | null = null;
+    let problem: RunFailed | null = null;
     const endGroup = (): void => {
       // Not collected yet, so number and group are still its own.
       if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -48,7 +48,7 @@ export function runBounded(
       else process.kill(-child.pid, 'SIGKILL');
     };
     const give = (reason: RunFailed['reason'], message: string): void => {
-      trouble ??= new RunFailed(reason, message, stderr);
+      problem ??= new RunFailed(reason, message, stderr);
       endGroup();
     };
     const timer = setTimeout(() => give('deadline', `${program} took longer than ${deadlineMs} ms`), deadlineMs);
@@ -66,11 +66,11 @@ export function runBounded(
       clearTimeout(timer);
       child.stdout.destroy();
       child.stderr.destroy();
-      if (trouble === null) resolve({ stdout, stderr, code });
-      else reject(trouble);
+      if (problem === null) resolve({ stdout, stderr, code });
+      else reject(problem);
     };
     child.once('error', (error) => {
-      trouble ??= new RunFailed('not-started', error.message, stderr);
+      problem ??= new RunFailed('not-started', error.message, stderr);
       if (child.pid === undefined) settle(null);
     });
     child.once('close', (code) => settle(code));

@@ -5,13 +5,13 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder, until } from '../../local/testing/processes.ts';
 import type { At } from '../contract.ts';
 import { SshFailed } from '../contract.ts';
-import { sshConfig, sshdTrouble, testSshd } from '../testing/sshd.ts';
+import { sshConfig, sshdProblem, testSshd } from '../testing/sshd.ts';
 import { statuses, testTransport } from '../testing/transport.ts';
 import type { SshConnection } from './ssh-connection.ts';
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 beforeEach((context) => {
-  if (trouble !== null) context.skip(trouble);
+  if (problem !== null) context.skip(problem);
 });
 
 async function failure(act: Promise<unknown>): Promise<SshFailed> {

@@ -13,13 +13,13 @@ import { isAlive, PYTHON, temporaryFolder, until } from '../../local/testing/pro
 import type { SshConnection } from '../connection/ssh-connection.ts';
 import type { At } from '../contract.ts';
 import { ReconnectingHost } from '../reconnecting-host.ts';
-import { sshConfig, sshdTrouble, type TestSshd, testSshd } from '../testing/sshd.ts';
+import { sshConfig, sshdProblem, type TestSshd, testSshd } from '../testing/sshd.ts';
 import { testTransport } from '../testing/transport.ts';
 import { createSshHost, type SshHostParts } from './ssh-host.ts';
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 beforeEach((context) => {
-  if (trouble !== null) context.skip(trouble);
+  if (problem !== null) context.skip(problem);
 });
 
 /** Answers every request with its PID. */

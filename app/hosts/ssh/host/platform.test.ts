@@ -86,11 +86,11 @@ test('a machine without /proc is read by its ps', async () => {
 });
 
 test('D19 a system that ends what a login leaves behind is told, with the remedy', async () => {
-  const trouble = (linger: string, kill: string) =>
+  const problem = (linger: string, kill: string) =>
     lingerProblem(new RemoteShell('far', answering({ linger: `Linger=${linger}\n`, kill })));
-  expect(await trouble('no', '#\nKillUserProcesses=yes\n')).toMatch(/loginctl enable-linger/u);
-  expect(await trouble('no', 'KillUserProcesses=yes\nKillUserProcesses = no\n')).toBeNull();
-  expect(await trouble('yes', 'KillUserProcesses=yes\n')).toBeNull();
-  expect(await trouble('no', '')).toBeNull();
+  expect(await problem('no', '#\nKillUserProcesses=yes\n')).toMatch(/loginctl enable-linger/u);
+  expect(await problem('no', 'KillUserProcesses=yes\nKillUserProcesses = no\n')).toBeNull();
+  expect(await problem('yes', 'KillUserProcesses=yes\n')).toBeNull();
+  expect(await problem('no', '')).toBeNull();
   expect(await lingerProblem(new RemoteShell('far', answering({})))).toBeNull();
 });

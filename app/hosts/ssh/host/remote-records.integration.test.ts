@@ -30,7 +30,7 @@ describe.each(SHELLS)('$name', (shell) => {
     const base = temporaryFolder();
     const store = records(base);
     expect(await store.list()).toEqual([]);
-    expect(await store.trouble()).toBeNull();
+    expect(await store.problem()).toBeNull();
     const record = someRecord({ directory: '/srv/it\'s "dé"\n$HOME `id` \\' });
     const path = await store.write(record);
     expect(path).toBe(join(base, 'remote/host-1/records', `${record.nonce}.json`));
@@ -118,7 +118,7 @@ describe.each(SHELLS)('$name', (shell) => {
       execFileSync('mount', ['-o', 'remount,ro', tiny]);
       // BusyBox's test tells root that it may write anything.
       await store.list();
-      if (shell.name !== 'busybox ash') expect(await store.trouble()).toContain('(EROFS)');
+      if (shell.name !== 'busybox ash') expect(await store.problem()).toContain('(EROFS)');
       await expect(store.write(someRecord())).rejects.toMatchObject({ code: 'EROFS' });
       await expect(store.remove(someRecord().nonce)).rejects.toMatchObject({ name: 'RecordStuck', code: 'EROFS' });
       const judged = (await store.read(path))?.sha256 ?? '';

@@ -172,7 +172,7 @@ export class RemoteRecords implements RecordStore {
   }
 
   /** As of the latest list. */
-  async trouble(): Promise<string | null> {
+  async problem(): Promise<string | null> {
     if (this.#said === null) return null;
     const code = codeOf(this.#said);
     return `${this.folder} on ${this.#shell.host} cannot be written (${code}). ${remedyFor(code)}`;

@@ -3,12 +3,12 @@ import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { beforeEach, expect, test } from 'vitest';
 import { until } from '../../local/testing/processes.ts';
-import { sshConfig, sshdTrouble, testSshd } from './sshd.ts';
+import { sshConfig, sshdProblem, testSshd } from './sshd.ts';
 import { markedWith } from './sshd-processes.ts';
 
-const trouble = sshdTrouble();
+const problem = sshdProblem();
 beforeEach((context) => {
-  if (trouble !== null) context.skip(trouble);
+  if (problem !== null) context.skip(problem);
 });
 
 const run = promisify(execFile);

@@ -96,7 +96,7 @@ export interface TestSshd {
 }
 
 /** Why no sshd can be had here; null when it can. */
-export function sshdTrouble(): string | null {
+export function sshdProblem(): string | null {
   if (process.platform !== 'linux') return 'test sshds need Linux namespaces';
   if (process.getuid?.() !== 0) return 'test sshds need root, for accounts of their own';
   if (!existsSync('/usr/sbin/sshd')) return 'openssh-server is not installed';
