@@ -31,8 +31,8 @@ export const SIGTERM = 15;
 export const SIGCONT = 18;
 export const SIGSTOP = 19;
 
-export const MOST_SERVERS = 7;
-export const MOST_STRANGERS = 40;
+export const MAX_SERVERS = 7;
+export const MAX_STRANGERS = 40;
 
 export const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
@@ -40,7 +40,7 @@ export const named = ({ role, pid, label }: Being): string => `${role} ${pid} ($
 
 /** Who takes the place of somebody who is ended: nobody, a plain stranger, or one that looks like what was there. */
 export function successor(chaos: Chaos, random: Random): Omit<Wish, 'pid'> | undefined {
-  if (chaos.strangers.living.length >= MOST_STRANGERS) return undefined;
+  if (chaos.strangers.living.length >= MAX_STRANGERS) return undefined;
   const { program, real, folders } = chaos.stage.moods;
   const cwd = folders['plain'] ?? '/';
   switch (random.between(0, 4)) {

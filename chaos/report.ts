@@ -9,7 +9,7 @@ import type { Strangers } from './strangers.ts';
 import { readTrace } from './trace.ts';
 import type { Watch } from './watch.ts';
 
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 
 export interface ReportParts {
   readonly options: Options;
@@ -58,8 +58,7 @@ export function report({ options, counts, watch, strangers, stage, ledger, secon
     return 0;
   }
   const kept = keep(stage, watch, ledger);
-  for (const { at, what, detail } of violations.slice(0, MOST_SHOWN))
-    process.stdout.write(`${at} ${what}: ${detail}\n`);
+  for (const { at, what, detail } of violations.slice(0, MAX_SHOWN)) process.stdout.write(`${at} ${what}: ${detail}\n`);
   process.stdout.write(
     `chaos: ${violations.length} violations (seed ${options.seed}); audit, records, traces and actions are in ${kept}\n`,
   );

@@ -7,13 +7,13 @@ import { checkTarget, findTarget } from './targets.ts';
 import { hostFlag, pidHost, reach } from './where.ts';
 
 /** A week, in minutes. */
-const MOST = 10_080;
+const MAX_MINUTES = 10_080;
 
 function minutesOf(word: string): number | null {
   if (word === 'never') return null;
   const minutes = /^\d{1,5}$/u.test(word) ? Number(word) : Number.NaN;
-  if (minutes >= 1 && minutes <= MOST) return minutes;
-  throw new UsageError(`${word} is no time.`, `It is a whole number of minutes from 1 to ${MOST}, or never.`);
+  if (minutes >= 1 && minutes <= MAX_MINUTES) return minutes;
+  throw new UsageError(`${word} is no time.`, `It is a whole number of minutes from 1 to ${MAX_MINUTES}, or never.`);
 }
 
 export const idle: Verb = async ({ io, open }, args) => {

@@ -11,7 +11,7 @@ import { checkTarget, findTarget } from './targets.ts';
 import { hostFlag, pidHost, reach, rowHost } from './where.ts';
 
 /** The most rows a command may name. */
-const AT_ONCE = 1000;
+const MAX_TARGETS = 1000;
 
 type PlanRow = Plan['rows'][number];
 
@@ -145,8 +145,8 @@ async function perform(io: Io, core: Core, args: Arguments, rows: readonly PlanR
   const results: ReapResult[] = [];
   const force = args.has('force');
   if (rows.length > 0 && !args.has('json')) io.say(`Reaping ${plural(rows.length, 'row')}.`);
-  for (let at = 0; at < rows.length; at += AT_ONCE) {
-    const part = rows.slice(at, at + AT_ONCE);
+  for (let at = 0; at < rows.length; at += MAX_TARGETS) {
+    const part = rows.slice(at, at + MAX_TARGETS);
     const result = await core.run(
       // `--all` means what is leaked: a row that has changed since it was listed is not agreed to.
       { command: 'reap', targets: part.map((row) => row.id), confirmed: !args.has('all'), force },

@@ -185,11 +185,11 @@ export const programOptionsSchema: z.ZodType<ProgramOptions> = z.object({
     .exactOptional(),
 });
 
-const LONGEST_HOST_NAME = 128;
+const MAX_HOST_NAME = 128;
 
 /** Whether a host may be called that: what may be handed to `ssh` as an alias, and is short enough for a list. */
 export function isHostName(name: string): boolean {
-  return name.length <= LONGEST_HOST_NAME && whyRefused(name) === null;
+  return name.length <= MAX_HOST_NAME && whyRefused(name) === null;
 }
 
 /** The machine that Rollcall runs on. */

@@ -9,7 +9,7 @@ export interface Distrust {
 }
 
 /** More links in a row are a circle. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 const STICKY = 0o1000;
 const OTHERS_WRITE = 0o022;
 
@@ -53,7 +53,7 @@ function distrustedFolder(path: string, uid: number): Distrust | null {
 export function distrusted(path: string, uid: number | undefined = process.getuid?.()): Distrust | null {
   if (process.platform === 'win32' || uid === undefined) return null;
   let place = path;
-  for (let links = 0; links < MOST_LINKS; links += 1) {
+  for (let links = 0; links < MAX_LINKS; links += 1) {
     const folder = distrustedFolder(dirname(place), uid);
     if (folder !== null) return folder;
     const stats = lstatSync(place);

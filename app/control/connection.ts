@@ -37,7 +37,7 @@ const HELLO_MS = 5000;
 const STUCK_MS = 60_000;
 /** How long a client may take to read why it was refused. */
 const REFUSAL_MS = 1000;
-const MOST_AT_ONCE = 32;
+const MAX_REQUESTS = 32;
 /** Bytes waiting for a slow client above which no more of its requests are read. */
 const ENOUGH_WAITING = 1_000_000;
 
@@ -132,8 +132,8 @@ export class Connection {
       this.#send({ type: 'answer', id, ok: true, result: null });
       return;
     }
-    if (this.#atOnce >= MOST_AT_ONCE) {
-      this.#fail(id, `More than ${MOST_AT_ONCE} requests at once were refused. Wait for answers between them.`);
+    if (this.#atOnce >= MAX_REQUESTS) {
+      this.#fail(id, `More than ${MAX_REQUESTS} requests at once were refused. Wait for answers between them.`);
       return;
     }
     this.#atOnce += 1;

@@ -8,7 +8,7 @@ import { RollFrames } from './roll-frames.ts';
 import { ControlUnavailable, checkSocketPlace } from './socket-path.ts';
 
 /** More commands at once than any person gives; a broken script must not take every descriptor we have. */
-const MOST_CONNECTIONS = 64;
+const MAX_CONNECTIONS = 64;
 
 export interface ControlServer {
   /** Connected commands. */
@@ -47,7 +47,7 @@ export async function serveControl(options: ServeControl): Promise<ControlServer
   };
   const listener = await listenUnix({
     path: socketPath,
-    maxConnections: MOST_CONNECTIONS,
+    maxConnections: MAX_CONNECTIONS,
     onConnection: (socket) => {
       active();
       const connection = new Connection(socket, options, rolls, active, () => connections.delete(connection));

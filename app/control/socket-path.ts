@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** sun_path of sockaddr_un less its final NUL: 108 on Linux, 104 on macOS and the BSDs (unix(7), unix(4)). */
-const LONGEST = process.platform === 'linux' ? 107 : 103;
+const MAX_LENGTH = process.platform === 'linux' ? 107 : 103;
 
 /** The socket cannot be used where it should be; the message says why and what to do. */
 export class ControlUnavailable extends Error {
@@ -25,11 +25,11 @@ export class ControlUnavailable extends Error {
 export function checkSocketPlace(socketPath: string): boolean {
   // Named pipes live in no folder; Windows gives them to their creator's account.
   if (process.platform === 'win32') return true;
-  if (Buffer.byteLength(socketPath) > LONGEST) {
+  if (Buffer.byteLength(socketPath) > MAX_LENGTH) {
     throw new ControlUnavailable(
       socketPath,
       `The path ${socketPath} is too long for a socket: it has ${Buffer.byteLength(socketPath)} bytes and may have ` +
-        `${LONGEST}. Set XDG_RUNTIME_DIR to a shorter folder.`,
+        `${MAX_LENGTH}. Set XDG_RUNTIME_DIR to a shorter folder.`,
     );
   }
   const folder = dirname(socketPath);

@@ -51,7 +51,7 @@ export const BUDGETS: Budgets = {
 /** After an overdue answer the pipe is read once more for this long: a stall of our own must not cost a good guard. */
 const SECOND_LOOK_MS = 500;
 /** Notes kept for whoever listens later; more say nothing new. */
-const MOST_UNHEARD = 20;
+const MAX_UNHEARD = 20;
 
 export interface GuardClientOptions {
   readonly command: GuardCommand;
@@ -148,7 +148,7 @@ export class GuardClient implements GuardPort {
 
   #note(text: string): void {
     if (this.#listener !== null) this.#listener.note(text);
-    else if (this.#unheard.length < MOST_UNHEARD) this.#unheard.push(text);
+    else if (this.#unheard.length < MAX_UNHEARD) this.#unheard.push(text);
   }
 
   update(servers: readonly Supervised[]): void {

@@ -28,11 +28,11 @@ import { syncFolder } from '../util/sync-files.ts';
 /** Finished keys older than this are forgotten, in milliseconds; so are the oldest above the number. */
 const KEEP_MS = 30 * 24 * 3600 * 1000;
 const KEEP_FILES = 400;
-const LONGEST_BYTES = 16_384;
+const MAX_BYTES = 16_384;
 /** A file on its way to its name is there for a moment; one older than this was left by a writer that was killed. */
 const TEMPORARY_MS = 3600 * 1000;
 /** How many keys that were begun long ago one pruning asks after: each may mean reading a process. */
-const MOST_ASKED = 50;
+const MAX_ASKED = 50;
 
 const begunSchema = z.looseObject({ key: z.string(), by: processRefSchema, at: z.iso.datetime() });
 
@@ -107,7 +107,7 @@ export class IdempotencyStore {
   /** Null when the file says nothing credible: a damaged disk, since it appears whole. Then nobody is at it. */
   #beginner(path: string): ProcessRef | null {
     try {
-      const parsed = begunSchema.safeParse(JSON.parse(readFileSync(path, 'utf8').slice(0, LONGEST_BYTES)));
+      const parsed = begunSchema.safeParse(JSON.parse(readFileSync(path, 'utf8').slice(0, MAX_BYTES)));
       return parsed.success ? parsed.data.by : null;
     } catch {
       return null;
@@ -173,7 +173,7 @@ export class IdempotencyStore {
     }
     const before = Date.now() - KEEP_MS;
     const old = [...begun].filter(([, own]) => own.every((name) => ageOf(join(folder, name)) < before));
-    for (const [hash, own] of old.slice(0, MOST_ASKED)) {
+    for (const [hash, own] of old.slice(0, MAX_ASKED)) {
       // The latest turn goes last: while it stands, whoever comes asks after the one who began it.
       const turns = own.sort((a, b) => turnOf(a, hash) - turnOf(b, hash));
       const latest = join(folder, turns.at(-1) ?? '');

@@ -20,7 +20,7 @@ import { listRecords } from './files.ts';
 const HAS_STRACE = process.platform === 'linux' && spawnSync('strace', ['-V']).status === 0;
 
 /** A run that makes more calls of one kind does something else than this test thinks. */
-const MOST_CALLS = 400;
+const MAX_CALLS = 400;
 
 /** Marks the first server that is supervised to keep running; no verb of the command does. */
 const KEEP = `
@@ -148,7 +148,7 @@ async function killEach(
     if (!torn) expect(readRecords()).not.toContain('torn');
     await checkEverything();
     if (!killed) return at - 1;
-    if (at > MOST_CALLS) throw new Error(`${call} is called more than ${MOST_CALLS} times`);
+    if (at > MAX_CALLS) throw new Error(`${call} is called more than ${MAX_CALLS} times`);
   }
 }
 

@@ -6,7 +6,7 @@ import type { RecordFile } from './files.ts';
 import type { ServerRecord } from './schema.ts';
 
 /** What a start may take whose writer cannot be asked, in milliseconds. */
-const LONGEST_START_MS = 120_000;
+const MAX_START_MS = 120_000;
 
 /** A record whose process verifies `same`. */
 export interface LiveRecord {
@@ -74,7 +74,7 @@ export async function isUnderWayElsewhere(
   const { verdict } = await host.verify(writer);
   if (verdict !== 'foreign') return verdict === 'same';
   if (self !== null && here) return false;
-  return Math.abs(Date.now() - Date.parse(writtenAt)) < LONGEST_START_MS;
+  return Math.abs(Date.now() - Date.parse(writtenAt)) < MAX_START_MS;
 }
 
 /**

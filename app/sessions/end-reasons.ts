@@ -9,7 +9,7 @@ export interface Cause {
 }
 
 /** EndReasons of servers that are long gone are of no use; the oldest go first. */
-const MOST = 500;
+const MAX_KEPT = 500;
 
 /** The causes that are known, by server. The first one that is told of a server stands: what follows is only its effect. */
 export class EndReasons {
@@ -20,7 +20,7 @@ export class EndReasons {
     if (this.#causes.has(key)) return;
     this.#causes.set(key, cause);
     const [oldest] = this.#causes.keys();
-    if (this.#causes.size > MOST && oldest !== undefined) this.#causes.delete(oldest);
+    if (this.#causes.size > MAX_KEPT && oldest !== undefined) this.#causes.delete(oldest);
   }
 
   /** An ending that was announced did not come about. */

@@ -6,7 +6,7 @@ import type { ReportedSession } from './session-source.ts';
 /** What was interrupted still moves a little: only activity this much later is a new life, in milliseconds. */
 const SETTLE_MS = 3000;
 /** Above this number the oldest are forgotten. */
-const MOST = 10_000;
+const MAX_KEPT = 10_000;
 
 /** Its server goes on after these, so that what it tells may still be of the old life. */
 const ALONE: ReadonlySet<EndReason> = new Set(['ended', 'deleted']);
@@ -39,7 +39,7 @@ export class EndedSessions {
       heardAt: last?.heardAt ?? Number.NEGATIVE_INFINITY,
     });
     const [oldest] = this.#over.keys();
-    if (this.#over.size > MOST && oldest !== undefined) this.#over.delete(oldest);
+    if (this.#over.size > MAX_KEPT && oldest !== undefined) this.#over.delete(oldest);
   }
 
   /** Another life of it has begun. */

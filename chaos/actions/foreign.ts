@@ -6,7 +6,7 @@ import { type Action, type Chaos, SIGKILL } from '../chaos.ts';
 import { MOODS } from '../moods.ts';
 import { statOf } from '../proc.ts';
 
-const MOST_FOREIGN = 4;
+const MAX_FOREIGN = 4;
 
 /** Starts a server under a launcher of its own; both are noted. @returns their PIDs */
 async function launch(
@@ -30,7 +30,7 @@ export const foreignActions: readonly Action[] = [
     name: 'a server leaks',
     weight: 3,
     run: async (chaos, random) => {
-      if (chaos.ledger.living('leaked').length >= MOST_FOREIGN) return null;
+      if (chaos.ledger.living('leaked').length >= MAX_FOREIGN) return null;
       const mood = random.pick(['plain', 'tool', 'helper', 'swallow', 'stubborn', 'cut-off']) ?? 'plain';
       const made = await launch(chaos, mood);
       const server = made === null ? null : statOf(made.server);

@@ -2,7 +2,7 @@
 import {
   type Action,
   type Chaos,
-  MOST_STRANGERS,
+  MAX_STRANGERS,
   named,
   pause,
   SIGCONT,
@@ -130,7 +130,7 @@ export const processActions: readonly Action[] = [
     name: 'a stranger comes',
     weight: 3,
     run: async (chaos, random) => {
-      if (chaos.strangers.living.length >= MOST_STRANGERS) return null;
+      if (chaos.strangers.living.length >= MAX_STRANGERS) return null;
       const { signalLogs } = chaos.stage;
       const uid = random.chance(0.3) ? { uid: 65_534 } : {};
       const being = random.chance(0.5)

@@ -3,7 +3,7 @@ import { ControlAbsent, ControlFailed, ControlLost } from '../../app/control/cli
 import type { ControlUnavailable } from '../../app/control/socket-path.ts';
 import type { Command } from '../../app/roll/commands.ts';
 import type { Server } from '../../app/roll/schema.ts';
-import { type Action, type Chaos, MOST_SERVERS, MOST_STRANGERS, SIGKILL } from '../chaos.ts';
+import { type Action, type Chaos, MAX_SERVERS, MAX_STRANGERS, SIGKILL } from '../chaos.ts';
 import { MOODS } from '../moods.ts';
 import type { Random } from '../random.ts';
 
@@ -85,7 +85,7 @@ function command(chaos: Chaos, random: Random, words: readonly string[], cwd?: s
 
 /** Strangers wait for the PIDs of a tree that is about to be ended, so that its numbers change hands meanwhile. */
 function covet(chaos: Chaos, random: Random, { pids, processes }: Server): string {
-  const room = MOST_STRANGERS - chaos.strangers.living.length;
+  const room = MAX_STRANGERS - chaos.strangers.living.length;
   const all = new Set([...pids, ...processes.map(({ pid }) => pid)]);
   const wanted = [...all].filter(() => random.chance(0.6)).slice(0, Math.max(0, room));
   for (const pid of wanted) chaos.later(chaos.strangers.start({ pid, label: 'took a PID during an ending' }));
@@ -93,7 +93,7 @@ function covet(chaos: Chaos, random: Random, { pids, processes }: Server): strin
 }
 
 async function full(chaos: Chaos): Promise<boolean> {
-  return chaos.ledger.living('server').length >= MOST_SERVERS;
+  return chaos.ledger.living('server').length >= MAX_SERVERS;
 }
 
 export const serverActions: readonly Action[] = [

@@ -52,8 +52,8 @@ export function objectOf(text: string): Readonly<Record<string, unknown>> | null
 }
 
 const ID = /^[A-Za-z0-9][\w.:-]{0,127}$/u;
-const LONGEST_PATH = 4096;
-const LONGEST_TITLE = 200;
+const MAX_PATH = 4096;
+const MAX_TITLE = 200;
 /** Latest time that a `Date` can hold. */
 const LATEST = 8.64e15;
 
@@ -63,7 +63,7 @@ export function idIn(value: unknown): string | null {
 }
 
 /** A text of reasonable length; null for anything else. */
-export function textIn(value: unknown, longest = LONGEST_PATH): string | null {
+export function textIn(value: unknown, longest = MAX_PATH): string | null {
   return typeof value === 'string' && value !== '' && value.length <= longest ? value : null;
 }
 
@@ -78,10 +78,10 @@ export function titleIn(value: unknown): string {
   if (typeof value !== 'string') return '';
   // Two times as much as is shown: a blank may stand for many.
   const line = value
-    .slice(0, 2 * LONGEST_TITLE)
+    .slice(0, 2 * MAX_TITLE)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
-  return line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE - 1)}…` : line;
+  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1)}…` : line;
 }
 
 /** Milliseconds since the epoch, from a number of them or an ISO text with its zone; null for anything else. */

@@ -22,11 +22,11 @@ const TITLE_MAX = 300;
 /** What could not be written is tried again this often, in milliseconds, and with every further line. */
 const AGAIN_MS = 5000;
 /** Above this many lines that could not be written, the whole is written instead as soon as anything can be. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 /** The file is written anew when it has grown by this much, in bytes. */
 const GROWTH_BYTES = 4 * 1024 * 1024;
 /** Ended lives in memory above this number are pruned. */
-const MOST_ENDED = 4000;
+const MAX_ENDED = 4000;
 
 /** Something new about an open session; what is left out stays as it was. */
 export interface Carried {
@@ -159,7 +159,7 @@ export class Ledger {
       lines.push({ line: 'life', life, ending, hooks: due });
     }
     this.#write(lines);
-    if (this.#state.endedCount > MOST_ENDED) this.#state.prune(this.#now());
+    if (this.#state.endedCount > MAX_ENDED) this.#state.prune(this.#now());
     return [...ended.values()];
   }
 
@@ -206,7 +206,7 @@ export class Ledger {
     } catch (error) {
       if (!(error instanceof LedgerFailed)) throw error;
       this.#problem = error.message;
-      if (this.#waiting.length > MOST_WAITING) {
+      if (this.#waiting.length > MAX_WAITING) {
         this.#waiting = [];
         this.#rewrite = true;
       }

@@ -16,7 +16,7 @@ import { type TerminationResult, type TerminationTarget, terminateTree } from '.
 import type { Tasks } from './tasks.ts';
 
 /** Targets ended at once. Each waits most of the time; more would only make the machine louder. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 /** How long to watch for somebody who starts a reaped server again, in milliseconds. */
 const COME_BACK_MS = 1300;
 
@@ -70,7 +70,7 @@ export async function reap(
       results[index] = result;
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
   const done = results.every(({ outcome }) => outcome === 'gone');
   task.end(done ? 'done' : 'failed', summary(results, act), results);
   return results;

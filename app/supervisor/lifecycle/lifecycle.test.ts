@@ -6,7 +6,7 @@ import {
   backoffMs,
   isOver,
   type LifeEvent,
-  LONGEST_BACKOFF_MS,
+  MAX_BACKOFF_MS,
   planned,
   type RestartPolicy,
   type ServerLifecycle,
@@ -160,7 +160,7 @@ describe('whatever happens, in whatever order', () => {
           expect(life.attempt).toBeLessThanOrEqual(POLICY.attempts);
           if (life.retryAt !== null) {
             expect(life.state).toBe('lost');
-            expect(life.retryAt - now).toBeLessThanOrEqual(LONGEST_BACKOFF_MS);
+            expect(life.retryAt - now).toBeLessThanOrEqual(MAX_BACKOFF_MS);
           }
           if (result.act === 'restart') expect(before.state === 'lost' && before.retryAt !== null).toBe(true);
           if (before.state === 'stopped') expect(life).toBe(before);

@@ -70,7 +70,7 @@ export interface RestartPolicy {
 
 /** The first restart waits this long, each further one twice as long, up to the longest. Milliseconds. */
 export const FIRST_BACKOFF_MS = 1000;
-export const LONGEST_BACKOFF_MS = 60_000;
+export const MAX_BACKOFF_MS = 60_000;
 /** One that was ready for this long starts a new row of attempts. */
 export const STABLE_MS = 5 * 60_000;
 
@@ -79,7 +79,7 @@ const MEANT: ReadonlySet<string> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGP
 
 /** Wait before restart number `attempt` (from 1), in milliseconds. */
 export function backoffMs(attempt: number): number {
-  return Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.max(0, attempt - 1));
+  return Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.max(0, attempt - 1));
 }
 
 /** How a process ended, as a clause. */

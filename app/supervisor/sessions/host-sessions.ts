@@ -23,7 +23,7 @@ import { carrierLabel } from '../monitor/session-reports.ts';
 /** All that is kept of a carrier is its identity. */
 const NO_EVIDENCE = { executable: null, argvHash: null };
 /** More events of one kind at once are told in one line. */
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 const MANY = { started: 'are alive', idle: 'are idle', ended: 'have ended' } as const;
 
 export interface HostSessionsParts {
@@ -209,7 +209,7 @@ export class HostSessions {
       const some = events.filter((event) => event.type === type);
       const [first] = some;
       if (first === undefined) continue;
-      if (some.length <= MOST_LINES) for (const event of some) this.#line(event);
+      if (some.length <= MAX_LINES) for (const event of some) this.#line(event);
       else {
         const text = `${some.length} sessions on ${host.name} ${MANY[type]}, ${nameOf(first.life)} among them`;
         audit.note({ event: `session-${type}`, by: self, host: host.name, subject: 'sessions', text });

@@ -12,7 +12,7 @@ import { serviceUnit } from './service.ts';
 import { startedNoEarlier } from './tree.ts';
 
 /** Longer chains of parents are left alone. */
-const LONGEST_CHAIN = 64;
+const MAX_CHAIN = 64;
 
 /**
  * The orphan supervisors above a server, topmost first. Empty unless the whole chain of parents up to init consists of
@@ -29,7 +29,7 @@ export function restartLoopsAbove(
 ): ProcessInfo[] {
   const found: ProcessInfo[] = [];
   let child = top;
-  for (let steps = 0; steps < LONGEST_CHAIN; steps += 1) {
+  for (let steps = 0; steps < MAX_CHAIN; steps += 1) {
     const parent = look.processes.get(child.ppid);
     if (parent === undefined) return child.ppid === 1 ? found : [];
     if (isAdopter(parent, child, look)) return found;

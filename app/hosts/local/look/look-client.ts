@@ -23,7 +23,7 @@ const WATCH_MS = 100;
 const STUCK_LIMIT = 2;
 /** A PID whose reading blocked is left out this long, doubled each time, up to the longest. */
 const FIRST_SKIP_MS = 10_000;
-const LONGEST_SKIP_MS = 600_000;
+const MAX_SKIP_MS = 600_000;
 
 interface Skipped {
   readonly until: number;
@@ -229,7 +229,7 @@ class WorkerLooker implements Looker {
     // It ends by itself once the read returns. Asking for the end makes Node wait for it, so that is undone.
     void worker.terminate();
     worker.unref();
-    const lastedMs = Math.min(LONGEST_SKIP_MS, (this.#skipped.get(pid)?.lastedMs ?? FIRST_SKIP_MS / 2) * 2);
+    const lastedMs = Math.min(MAX_SKIP_MS, (this.#skipped.get(pid)?.lastedMs ?? FIRST_SKIP_MS / 2) * 2);
     this.#skipped.set(pid, { until: now + lastedMs, lastedMs });
     for (const [id, pending] of [...this.#pending]) {
       if (pending.ask.ask === 'inspect' && pending.ask.pid === pid) {

@@ -3,7 +3,7 @@
  * answer". It is short-lived and knows nothing but this one answer.
  */
 import { connect } from 'node:net';
-import { ID_VARIABLE, LONGEST_PROMPT, REPLY_LIMIT, SOCKET_VARIABLE } from './names.ts';
+import { ID_VARIABLE, MAX_PROMPT, REPLY_LIMIT, SOCKET_VARIABLE } from './names.ts';
 
 const { [SOCKET_VARIABLE]: path, [ID_VARIABLE]: id, SSH_ASKPASS_PROMPT: hint } = process.env;
 
@@ -16,9 +16,7 @@ const socket = connect(path);
 let text = '';
 socket.setEncoding('utf8');
 socket.once('connect', () => {
-  socket.write(
-    `${JSON.stringify({ id, prompt: (process.argv[2] ?? '').slice(0, LONGEST_PROMPT), hint: hint ?? null })}\n`,
-  );
+  socket.write(`${JSON.stringify({ id, prompt: (process.argv[2] ?? '').slice(0, MAX_PROMPT), hint: hint ?? null })}\n`);
 });
 socket.on('data', (chunk: string) => {
   text += chunk;

@@ -7,7 +7,7 @@ export const ID_VARIABLE = 'ROLLCALL_ASKPASS_ID';
 /** The program that runs the helper (askpass.sh). */
 export const RUNTIME_VARIABLE = 'ROLLCALL_ASKPASS_RUNTIME';
 
-export const LONGEST_PROMPT = 8192;
+export const MAX_PROMPT = 8192;
 /** A question with its escapes; bytes. */
 export const REQUEST_LIMIT = 65_536;
 /** ssh reads no more than 1023 bytes of an answer. */

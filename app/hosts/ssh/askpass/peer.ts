@@ -4,7 +4,7 @@ import type { Libc } from '../../../util/libc.ts';
 import { parseStat } from '../../local/procfs/stat.ts';
 
 /** No chain of jumps and shells is longer. */
-const MOST_ANCESTORS = 32;
+const MAX_ANCESTORS = 32;
 
 /**
  * Whether whoever has connected runs as us and was started by that very ssh, which is our child and not collected, so
@@ -30,7 +30,7 @@ function descriptorOf(socket: Socket): number | null {
 }
 
 function descendsFrom(pid: number, ancestor: number): boolean {
-  for (let at = pid, steps = 0; at > 1 && steps < MOST_ANCESTORS; steps += 1) {
+  for (let at = pid, steps = 0; at > 1 && steps < MAX_ANCESTORS; steps += 1) {
     if (at === ancestor) return true;
     try {
       at = parseStat(readFileSync(`/proc/${at}/stat`))?.ppid ?? 0;

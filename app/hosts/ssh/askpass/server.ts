@@ -34,7 +34,7 @@ export interface AskpassServer extends PromptBroker {
 const PERSON_MS = 3 * 60_000;
 /** The helper sends its question as soon as it is connected. */
 const REQUEST_MS = 5000;
-const MOST_CONNECTIONS = 32;
+const MAX_CONNECTIONS = 32;
 
 /** @throws UnsafeFolder, FolderFailed, or the system's error when the socket cannot be made */
 export async function startAskpass(options: AskpassOptions): Promise<AskpassServer> {
@@ -48,7 +48,7 @@ export async function startAskpass(options: AskpassOptions): Promise<AskpassServ
   const desk = new Desk(options, path);
   const listener = await listenUnix({
     path,
-    maxConnections: MOST_CONNECTIONS,
+    maxConnections: MAX_CONNECTIONS,
     onConnection: (socket) => desk.take(socket),
     prepare,
   });

@@ -1,7 +1,7 @@
 import { SshFailed } from '../contract.ts';
 
 /** Longer than any name that DNS, a configuration file or `user@host` makes sense of. */
-const LONGEST = 512;
+const MAX_LENGTH = 512;
 
 /**
  * What is in no alias: blanks, control and format characters, and what a shell acts on, for ssh puts the name into
@@ -28,7 +28,7 @@ export function aliasProblem(alias: string): SshFailed | null {
 /** The same in a few words that go on from the alias: “it is empty”; null when it may be handed to ssh. Pure. */
 export function whyRefused(alias: string): string | null {
   if (alias === '') return 'it is empty';
-  if (alias.length > LONGEST) return `it has more than ${LONGEST} characters`;
+  if (alias.length > MAX_LENGTH) return `it has more than ${MAX_LENGTH} characters`;
   if (alias.startsWith('-')) return 'ssh would take it for an option';
   if (alias.includes('@-') || alias.includes('//-')) return 'its host begins with a dash';
   const found = NEVER_IN_ALIAS.exec(alias)?.[0];

@@ -5,8 +5,8 @@ import { expandGlob } from './include-glob.ts';
 import { hostSuggestions, type OfferedHost } from './offered.ts';
 
 /** Longer files are no configuration a person wrote, and others (a pipe, a device) may never end. */
-const LONGEST_FILE = 4_000_000;
-const MOST_MATCHES = 256;
+const MAX_FILE = 4_000_000;
+const MAX_MATCHES = 256;
 
 /**
  * Hosts of this person's SSH configuration and known_hosts. Never throws: what cannot be read offers nothing.
@@ -27,7 +27,7 @@ export function hostsOnDisk(home: string, sshConfig: string | null): readonly Of
 function readText(path: string): string | null {
   try {
     const stats = statSync(path);
-    return stats.isFile() && stats.size <= LONGEST_FILE ? readFileSync(path, 'utf8') : null;
+    return stats.isFile() && stats.size <= MAX_FILE ? readFileSync(path, 'utf8') : null;
   } catch {
     return null; // missing, or not ours to read
   }
@@ -35,7 +35,7 @@ function readText(path: string): string | null {
 
 function matching(pattern: string): readonly string[] {
   try {
-    return expandGlob(pattern).slice(0, MOST_MATCHES);
+    return expandGlob(pattern).slice(0, MAX_MATCHES);
   } catch {
     return []; // brackets that make no range match nothing
   }

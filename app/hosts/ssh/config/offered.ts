@@ -20,16 +20,16 @@ export interface OfferedHost {
 
 /** As deep as ssh itself follows Include. */
 const DEEPEST = 16;
-const MOST_FILES = 256;
-const MOST_HOSTS = 2000;
+const MAX_FILES = 256;
+const MAX_HOSTS = 2000;
 /** Longer files are no configuration a person wrote. */
-const LONGEST_FILE = 4_000_000;
+const MAX_FILE = 4_000_000;
 
 /** Every host, those of the configuration first, each once, in the order they stand there. */
 export function hostSuggestions(input: OfferedInput): readonly OfferedHost[] {
   const found = new Map<string, OfferedHost>();
   const add = (alias: string, from: OfferedHost['from']): void => {
-    if (found.size < MOST_HOSTS && !found.has(alias)) found.set(alias, { alias, from });
+    if (found.size < MAX_HOSTS && !found.has(alias)) found.set(alias, { alias, from });
   };
   for (const alias of configAliases(input)) add(alias, 'config');
   for (const path of input.knownHostsFiles) {
@@ -40,7 +40,7 @@ export function hostSuggestions(input: OfferedInput): readonly OfferedHost[] {
 
 function read({ readFile }: OfferedInput, path: string): string {
   const text = readFile(path);
-  return text === null || text.length > LONGEST_FILE ? '' : text;
+  return text === null || text.length > MAX_FILE ? '' : text;
 }
 
 function configAliases(input: OfferedInput): readonly string[] {
@@ -48,7 +48,7 @@ function configAliases(input: OfferedInput): readonly string[] {
   const seen = new Set<string>();
   const visit = (path: string, depth: number): void => {
     // Once is enough to learn the names, and ends circles.
-    if (depth > DEEPEST || seen.size >= MOST_FILES || seen.has(path)) return;
+    if (depth > DEEPEST || seen.size >= MAX_FILES || seen.has(path)) return;
     seen.add(path);
     for (const line of read(input, path).split('\n')) {
       const [keyword, ...words] = splitLine(line);

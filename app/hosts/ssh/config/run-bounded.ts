@@ -20,7 +20,7 @@ export class RunFailed extends Error {
   }
 }
 
-const MOST_OUTPUT = 1_000_000;
+const MAX_OUTPUT = 1_000_000;
 /** A grandchild may hold the streams open after the program itself has ended. */
 const AFTER_EXIT_MS = 200;
 
@@ -54,7 +54,7 @@ export function runBounded(
     const timer = setTimeout(() => give('deadline', `${program} took longer than ${deadlineMs} ms`), deadlineMs);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;
-      if (stdout.length > MOST_OUTPUT) give('too-much-output', `${program} said more than ${MOST_OUTPUT} characters`);
+      if (stdout.length > MAX_OUTPUT) give('too-much-output', `${program} said more than ${MAX_OUTPUT} characters`);
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-16_384);

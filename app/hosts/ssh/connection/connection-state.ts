@@ -36,10 +36,10 @@ export type ConnectionState =
     }
   | { readonly status: 'failed'; readonly error: SshFailed };
 
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 
 /** How long to wait before an attempt: none before the first, then 1, 2, 4 … 30 s. In milliseconds. */
 export function pauseBefore(attempt: number): number {
   if (attempt <= 1) return 0;
-  return Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** (attempt - 2));
+  return Math.min(MAX_PAUSE_MS, 1000 * 2 ** (attempt - 2));
 }

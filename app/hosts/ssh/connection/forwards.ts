@@ -7,7 +7,7 @@ import { CHECK_MS, type Master } from './master.ts';
 import { type ForwardEnd, MuxFailed, muxCloseForward, muxOpenForward } from './mux.ts';
 
 /** sockaddr_un less its NUL: 108 on Linux, 104 on macOS and the BSDs. */
-const LONGEST_SOCKET = process.platform === 'linux' ? 107 : 103;
+const MAX_SOCKET = process.platform === 'linux' ? 107 : 103;
 const OPEN_MS = 5000;
 const PORT_ATTEMPTS = 5;
 const LOOPBACK = '127.0.0.1';
@@ -94,7 +94,7 @@ export class Forwarding {
   async #listen(to: ForwardEnd): Promise<string> {
     const { alias, folder, prefix } = this.#options;
     const path = join(folder, `${prefix}${++count}.sock`);
-    if (Buffer.byteLength(path) > LONGEST_SOCKET) throw pathTooLong(alias, path);
+    if (Buffer.byteLength(path) > MAX_SOCKET) throw pathTooLong(alias, path);
     // Noted before, so that it goes also when the master dies over it.
     this.#sockets.add(path);
     try {

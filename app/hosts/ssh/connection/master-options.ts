@@ -37,7 +37,7 @@ export const MASTER_TIMING: MasterTiming = { aliveSeconds: 10, aliveCount: 3, bu
  * ssh puts 17 characters behind it while it makes the socket. The name of a socket may have 107 on Linux and 103 on macOS
  * and the BSDs.
  */
-export const LONGEST_CONTROL_PATH = process.platform === 'linux' ? 90 : 86;
+export const MAX_CONTROL_PATH = process.platform === 'linux' ? 90 : 86;
 /** For the TCP connection and the greeting, of the machine itself and of each on the way. */
 export const CONNECT_SECONDS = 15;
 /**

@@ -36,7 +36,7 @@ const LOCAL_FORWARD = 1;
 const NO_PORT = 0xffff_fffe;
 const REQUEST_ID = 1;
 /** Answers are a few words; anything longer is no answer. */
-const LONGEST_ANSWER = 65_536;
+const MAX_ANSWER = 65_536;
 
 function numbers(...values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(values.length * 4);
@@ -129,7 +129,7 @@ function request(socketPath: string, type: number, body: Buffer, deadlineMs: num
       kept = Buffer.concat([kept, chunk]);
       while (!settled && kept.length >= 4) {
         const length = kept.readUInt32BE(0);
-        if (length < 8 || length > LONGEST_ANSWER) return fail('malformed', 'the control socket is no ssh master’s');
+        if (length < 8 || length > MAX_ANSWER) return fail('malformed', 'the control socket is no ssh master’s');
         if (kept.length < 4 + length) return;
         const packet = kept.subarray(4, 4 + length);
         kept = kept.subarray(4 + length);

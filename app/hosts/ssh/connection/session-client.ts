@@ -4,8 +4,8 @@ import type { SshProgram } from '../config/resolve.ts';
 import { sshEnvironment } from './environment.ts';
 
 /** Of standard output; a command of ours that says more has gone wrong. */
-export const MOST_STDOUT = 64 * 1024 * 1024;
-const MOST_STDERR = 64 * 1024;
+export const MAX_STDOUT = 64 * 1024 * 1024;
+const MAX_STDERR = 64 * 1024;
 
 /**
  * A client of the master. It reads no configuration and has no way of its own to the machine: where the master takes no
@@ -59,11 +59,11 @@ export class Client {
     stdin?.end(input);
     stdout?.on('data', (chunk: Buffer) => {
       this.#stdoutBytes += chunk.length;
-      if (this.#stdoutBytes > MOST_STDOUT) this.end('too-much');
+      if (this.#stdoutBytes > MAX_STDOUT) this.end('too-much');
       else this.#stdout.push(chunk);
     });
     stderr?.on('data', (chunk: Buffer) => {
-      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_STDERR);
+      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MAX_STDERR);
     });
     this.ended = new Promise((resolve) => {
       let exitCode: number | null = null;

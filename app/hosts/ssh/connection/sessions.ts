@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { SshProgram } from '../config/resolve.ts';
 import { type ExecResult, SshFailed } from '../contract.ts';
 import { CHECK_MS, type Master } from './master.ts';
-import { Client, MOST_STDOUT, spawnClient } from './session-client.ts';
+import { Client, MAX_STDOUT, spawnClient } from './session-client.ts';
 
 /** Servers allow 10 unless told otherwise; two are left for the person's own use of the same setting. */
-const MOST_SESSIONS = 8;
+const MAX_SESSIONS = 8;
 /** After a refusal with nothing of ours running: another's sessions, or ours that the server has not let go of yet. */
 const REFUSED_PAUSE_MS = 100;
 /** The sessions that filled the server may be over by then. */
@@ -45,7 +45,7 @@ export class Sessions {
   readonly #waiting: Waiting[] = [];
   #running = 0;
   /** Becomes what the server allows, once it has refused one. */
-  #most = MOST_SESSIONS;
+  #most = MAX_SESSIONS;
   #refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SessionsOptions) {
@@ -80,7 +80,7 @@ export class Sessions {
   }
 
   #turn(until: number, deadlineMs: number): Promise<void> {
-    if (performance.now() - this.#refusedAt > FORGIVEN_MS) this.#most = MOST_SESSIONS;
+    if (performance.now() - this.#refusedAt > FORGIVEN_MS) this.#most = MAX_SESSIONS;
     if (this.#running < this.#most) {
       this.#running += 1;
       return Promise.resolve();
@@ -139,7 +139,7 @@ export class Sessions {
           alias,
           'link',
           'too-much-output',
-          `A command on ${alias} said more than ${MOST_STDOUT / 1024 / 1024} MiB and was ended.`,
+          `A command on ${alias} said more than ${MAX_STDOUT / 1024 / 1024} MiB and was ended.`,
           'Tell the authors of Rollcall what it was asked to do.',
         );
       }

@@ -17,7 +17,7 @@ const ROUND_TRIP_MS = 5000;
 /** One that lasted this long was a connection; attempts after it count anew. */
 const LASTED_MS = 10_000;
 /** One that is closed within this was not meant to be. */
-const AT_ONCE_MS = 1500;
+const CLOSED_AT_ONCE_MS = 1500;
 
 export interface SshConnectionOptions extends AttemptOptions {
   /** The state has changed, or the ssh process has. */
@@ -246,7 +246,7 @@ export class SshConnection implements RemoteExec, Forwards {
     this.#line = null;
     const lasted = performance.now() - line.since;
     if (lasted > LASTED_MS) this.#attempt = 0;
-    this.#comeBack(lasted < AT_ONCE_MS ? explainClosedAtOnce(this.alias, why) : why);
+    this.#comeBack(lasted < CLOSED_AT_ONCE_MS ? explainClosedAtOnce(this.alias, why) : why);
   }
 
   #comeBack(why: SshFailed): void {

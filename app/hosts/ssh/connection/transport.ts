@@ -11,7 +11,7 @@ import { type Resolved, resolveAlias, type SshProgram } from '../config/resolve.
 import { SshFailed } from '../contract.ts';
 import { watchClocks } from './clock-watch.ts';
 import type { Environment } from './environment.ts';
-import { type Capture, LONGEST_CONTROL_PATH, MASTER_TIMING, type MasterTiming } from './master-options.ts';
+import { type Capture, MASTER_TIMING, MAX_CONTROL_PATH, type MasterTiming } from './master-options.ts';
 import { SshConnection } from './ssh-connection.ts';
 
 export interface TransportOptions {
@@ -104,7 +104,7 @@ export class Transport {
     const { capture, questioner, onChange, timing } = this.#options;
     const prefix = `${this.#prefix}${resolved.key.slice(0, 8)}-`;
     const longest = Buffer.byteLength(join(this.#folder, `${prefix}m0000`));
-    if (longest > LONGEST_CONTROL_PATH) throw pathTooLong(alias, this.#folder, longest);
+    if (longest > MAX_CONTROL_PATH) throw pathTooLong(alias, this.#folder, longest);
     const link = new SshConnection({
       master: { resolved, ssh: this.#ssh, capture, questioner, timing: { ...MASTER_TIMING, ...timing } },
       folder: this.#folder,
@@ -165,7 +165,7 @@ function pathTooLong(alias: string, folder: string, bytes: number): SshFailed {
     'link',
     'path-too-long',
     `${alias} cannot be connected: the folder ${folder} makes the path of ssh's socket ${bytes} bytes long, and ` +
-      `${LONGEST_CONTROL_PATH} is the most that ssh takes.`,
+      `${MAX_CONTROL_PATH} is the most that ssh takes.`,
     'Set XDG_RUNTIME_DIR to a shorter folder.',
   );
 }

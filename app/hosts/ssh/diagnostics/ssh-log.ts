@@ -7,9 +7,9 @@ export interface Progress {
   readonly text: string;
 }
 
-const LONGEST_LINE = 4096;
-const MOST_LINES = 80;
-const MOST_KEPT = 16_384;
+const MAX_LINE = 4096;
+const MAX_LINES = 80;
+const MAX_KEPT = 16_384;
 /** Says nothing that helps, many times over. */
 const NOISE =
   /^debug\d: (?:Reading configuration|identity file|.*Applying options|pledge:|expecting |SSH2_MSG|ssh_packet_|kex_input_ext_info|rekey|compat_|Will attempt key|client_input_|auto-mux|mux_client|multiplexing control|getsockopt|channel \d+: (?:new|free) |Connection to port)/u;
@@ -81,8 +81,8 @@ export class SshLog {
 
   push(chunk: string): void {
     const parts = (this.#partial + chunk).split(/\r?\n|\r/u);
-    this.#partial = (parts.pop() ?? '').slice(0, LONGEST_LINE);
-    for (const part of parts) this.#line(part.slice(0, LONGEST_LINE));
+    this.#partial = (parts.pop() ?? '').slice(0, MAX_LINE);
+    for (const part of parts) this.#line(part.slice(0, MAX_LINE));
   }
 
   /** Nothing more comes. */
@@ -104,7 +104,7 @@ export class SshLog {
   #keep(line: string): void {
     this.#lines.push(line);
     this.#kept += line.length;
-    while (this.#lines.length > MOST_LINES || this.#kept > MOST_KEPT) this.#kept -= this.#lines.shift()?.length ?? 0;
+    while (this.#lines.length > MAX_LINES || this.#kept > MAX_KEPT) this.#kept -= this.#lines.shift()?.length ?? 0;
   }
 
   #read(line: string): Progress | null {

@@ -8,7 +8,7 @@ import type { RemotePlatform } from './platform.ts';
 import type { RemoteShell } from './shell.ts';
 
 /** Longest wait of one script, in milliseconds: no process of ours stays on the remote for longer. */
-const LONGEST_MS = 8000;
+const MAX_MS = 8000;
 /** On top of it, for the way there and back. */
 const SLACK_MS = 10_000;
 /** Between two attempts while the link is down. */
@@ -89,7 +89,7 @@ export class Exits {
   async #wait(waiting: readonly Waiting[]): Promise<ReadonlySet<string>> {
     const targets = new Set(waiting.map(({ target }) => target));
     const soonest = Math.min(...waiting.map(({ until }) => until)) - performance.now();
-    const ms = Math.min(LONGEST_MS, Math.max(0, soonest));
+    const ms = Math.min(MAX_MS, Math.max(0, soonest));
     try {
       const parameters = { what: 'wait', targets: [...targets].join(' '), hundredths: Math.ceil(ms / 10) };
       const script = this.#contact.processes === 'ps' ? psScript : waitScript;

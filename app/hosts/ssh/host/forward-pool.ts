@@ -10,7 +10,7 @@ import { parseUnixTable } from '../../local/procfs/unix-sockets.ts';
 import type { At, Forward, Forwards } from '../contract.ts';
 
 /** Nothing a person runs has more; a machine that lists more listeners must not use up the connection. */
-const MOST = 64;
+const MAX_FORWARDS = 64;
 
 interface Way {
   readonly key: string;
@@ -43,7 +43,7 @@ class Ways {
   }
 
   keep(listeners: readonly Listener[]): void {
-    const wanted = new Map(listeners.slice(0, MOST).map((listener) => [keyOf(listener), listener]));
+    const wanted = new Map(listeners.slice(0, MAX_FORWARDS).map((listener) => [keyOf(listener), listener]));
     for (const way of this.#ways.values()) if (!wanted.has(way.key)) this.#close(way);
     for (const [key, listener] of wanted) {
       if (this.#ways.has(key)) continue;

@@ -14,7 +14,7 @@ const { basename, dirname, join } = posix;
 const DEADLINE_MS = 15_000;
 
 /** Records of other PID namespaces in one list. They are stale, and what is cleared makes room for the next. */
-const MOST_OF_OTHERS = 64;
+const MAX_OF_OTHERS = 64;
 /** How far two clocks may be apart, in milliseconds, before a record of another machine is taken for one of an earlier boot. */
 const CLOCKS_APART_MS = 5 * 60 * 1000;
 
@@ -70,7 +70,7 @@ export class RemoteRecords implements RecordStore {
   #run(what: string, path: string | null = null, more: Parameters = {}): Promise<Answer> {
     const [folder, name] = path === null ? [this.folder, ''] : [dirname(path), basename(path)];
     const family = familyOf(this.#place);
-    const parameters = { what, folder, name, limit: RECORD_LIMIT_BYTES, family, most: MOST_OF_OTHERS, ...more };
+    const parameters = { what, folder, name, limit: RECORD_LIMIT_BYTES, family, most: MAX_OF_OTHERS, ...more };
     return this.#shell.run(recordsScript, parameters, DEADLINE_MS);
   }
 

@@ -8,7 +8,7 @@ import type { Answer, RemoteShell } from './shell.ts';
 const STALE_S = 120;
 /** Wait of one script, in milliseconds, and of all of them: longer than a dead holder's lock lasts. */
 const PATIENCE_MS = 5000;
-const LONGEST_MS = (STALE_S + 15) * 1000;
+const MAX_MS = (STALE_S + 15) * 1000;
 const SLACK_MS = 10_000;
 
 export interface LockTimes {
@@ -33,7 +33,7 @@ export async function takeStartLock(
   shell: RemoteShell,
   path: string,
   nonce: string,
-  { staleSeconds = STALE_S, longestMs = LONGEST_MS }: LockTimes = {},
+  { staleSeconds = STALE_S, longestMs = MAX_MS }: LockTimes = {},
   abort: AbortSignal | null = null,
 ): Promise<() => Promise<void>> {
   const until = performance.now() + longestMs;
