@@ -3,7 +3,7 @@ import { ask } from './actions/servers.ts';
 import { pause, SIGTERM } from './chaos.ts';
 import { growth, type Sample, sample } from './growth.ts';
 import type { Being } from './ledger.ts';
-import { type SettleParts, settle } from './settle.ts';
+import { type SettleDeps, settle } from './settle.ts';
 
 const ROUNDS = 10;
 /** pidfds of the server, its wrapper and its owner, and the connection to its events. */
@@ -12,7 +12,7 @@ const GONE_MS = 30_000;
 /** Roles that stay until the namespace goes: they are this run's own. */
 const OURS = new Set(['harness', 'stranger', 'owner', 'owned']);
 
-export async function finish(parts: SettleParts & { readonly fresh: Sample | null }): Promise<void> {
+export async function finish(parts: SettleDeps & { readonly fresh: Sample | null }): Promise<void> {
   const { chaos, fresh } = parts;
   const { stage, ledger } = chaos;
   if ((await settle(parts)) === null) return;
@@ -46,7 +46,7 @@ export async function finish(parts: SettleParts & { readonly fresh: Sample | nul
 }
 
 /** Descriptors and memory of an app that has lived through something, without servers, against one that was fresh. */
-async function compare({ chaos, watch }: SettleParts, fresh: Sample | null): Promise<void> {
+async function compare({ chaos, watch }: SettleDeps, fresh: Sample | null): Promise<void> {
   const { stage, ledger } = chaos;
   const { servers } = await stage.look();
   const after = sample(ledger);
@@ -62,7 +62,7 @@ async function compare({ chaos, watch }: SettleParts, fresh: Sample | null): Pro
     watch.violated('something grew', `${sentence}: ${JSON.stringify(after.kinds)}`);
 }
 
-async function nothingIsLeft({ chaos, watch }: SettleParts): Promise<void> {
+async function nothingIsLeft({ chaos, watch }: SettleDeps): Promise<void> {
   const { ledger } = chaos;
   let left: Being[] = [];
   const until = performance.now() + GONE_MS;

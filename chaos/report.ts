@@ -11,7 +11,7 @@ import type { Watch } from './watch.ts';
 
 const MAX_SHOWN = 20;
 
-export interface ReportParts {
+export interface ReportDeps {
   readonly options: Options;
   readonly counts: ReadonlyMap<string, number>;
   readonly watch: Watch;
@@ -29,7 +29,7 @@ function table(rows: Iterable<readonly [string, number]>): string {
 }
 
 /** Prints it, and keeps what explains a violation. @returns the exit code */
-export function report({ options, counts, watch, strangers, stage, ledger, seconds }: ReportParts): 0 | 1 {
+export function report({ options, counts, watch, strangers, stage, ledger, seconds }: ReportDeps): 0 | 1 {
   const { violations } = watch;
   const traced = stage.traces.flatMap((file) => readTrace(file)).filter(({ by, pid }) => by !== pid);
   const reuse = strangers.counts;

@@ -10,7 +10,7 @@ const AGAIN_MS = 400;
 /** Order must be found this many times in a row. */
 const IN_A_ROW = 3;
 
-export interface SettleParts {
+export interface SettleDeps {
   readonly chaos: Chaos;
   readonly watch: Watch;
   readonly pending: ReadonlySet<Promise<unknown>>;
@@ -19,7 +19,7 @@ export interface SettleParts {
 }
 
 /** @returns what app and guard held in the end; null where there was no order */
-export async function settle(parts: SettleParts): Promise<Sample | null> {
+export async function settle(parts: SettleDeps): Promise<Sample | null> {
   const { chaos, watch, pending, orderMs } = parts;
   const { ledger, harm } = chaos;
   harm.endAll();
@@ -52,7 +52,7 @@ export async function settle(parts: SettleParts): Promise<Sample | null> {
   return held;
 }
 
-async function look({ chaos, watch }: SettleParts): Promise<string[]> {
+async function look({ chaos, watch }: SettleDeps): Promise<string[]> {
   const { stage, ledger, harm } = chaos;
   ledger.scan();
   if (ledger.living('app').length === 0) {

@@ -3,7 +3,7 @@ import { ask, isAbsence } from './actions/servers.ts';
 import { pause, SIGKILL } from './chaos.ts';
 import type { Being } from './ledger.ts';
 import { lives } from './proc.ts';
-import type { SettleParts } from './settle.ts';
+import type { SettleDeps } from './settle.ts';
 
 /** The grace, the endings one after the other, and the guard's own end; milliseconds. */
 const GUARD_MS = 45_000;
@@ -11,7 +11,7 @@ const GUARD_MS = 45_000;
 const LOOKS = 10;
 
 /** Call it when there is order. */
-export async function withoutApp({ chaos, watch }: SettleParts): Promise<void> {
+export async function withoutApp({ chaos, watch }: SettleDeps): Promise<void> {
   const { stage, ledger, strangers } = chaos;
   const directory = stage.moods.folders['plain'] ?? '/';
   await ask(chaos, { command: 'start', kind: 'opencode', directory, port: null, forPid: null, keepRunning: false });
@@ -40,7 +40,7 @@ export async function withoutApp({ chaos, watch }: SettleParts): Promise<void> {
 }
 
 /** Processes of servers that the guard has to end: not kept, bound to nobody, and known to be idle. */
-async function idleAndUnowned({ chaos, watch }: Pick<SettleParts, 'chaos' | 'watch'>): Promise<Being[] | null> {
+async function idleAndUnowned({ chaos, watch }: Pick<SettleDeps, 'chaos' | 'watch'>): Promise<Being[] | null> {
   const kept = new Set(
     watch.records
       .read()

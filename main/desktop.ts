@@ -28,7 +28,7 @@ import { trayModel } from './tray-menu.ts';
 import type { TrayAct } from './tray-model.ts';
 import { confineContents, confineSession, RollWindow } from './window.ts';
 
-export interface DesktopParts {
+export interface DesktopDeps {
   readonly core: LocalCore;
   readonly paths: Paths;
   readonly version: string;
@@ -45,7 +45,7 @@ export interface DesktopParts {
 const report = (text: string): void => console.error(`rollcall: ${text}`);
 
 /** Resolves when icon or window is there. */
-export async function openDesktop(parts: DesktopParts): Promise<void> {
+export async function openDesktop(parts: DesktopDeps): Promise<void> {
   const { core, paths } = parts;
   serveScheme(protocol, join(parts.out, 'renderer'));
   confineContents(report);
@@ -82,7 +82,7 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   const tray = new TrayController(join(parts.out, 'icons'), (act) => onTray(act));
 
   /** A click in the tray has no window to complain in. */
-  const complain = (title: string, body: string, server: string | null = null): void => {
+  const showError = (title: string, body: string, server: string | null = null): void => {
     report(`${title} ${body}`.trim());
     notifications.show({ title, body, show: { view: 'servers', server, dialog: 'none', kind: null } });
   };
@@ -94,9 +94,9 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     try {
       const result = await core.run(command, 'tray');
       if (command.command === 'reap') notifications.show(reapNotice(result));
-      else if (!result.ok && !toldAsLost(command)) complain(result.failure.message, result.failure.remedy);
+      else if (!result.ok && !toldAsLost(command)) showError(result.failure.message, result.failure.remedy);
     } catch (error) {
-      complain(
+      showError(
         `${command.command} did not end in order.`,
         `${reasonOf(error)} Look at the timeline for what was done.`,
       );
@@ -104,11 +104,11 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
   };
   const openFromTray = async (server: string): Promise<void> => {
     const done = await openServerUrl(core.roll, server);
-    if (!done.ok) complain('Nothing was opened.', done.message, server);
+    if (!done.ok) showError('Nothing was opened.', done.message, server);
   };
   const copyFromTray = (server: string): void => {
     const done = copyServerUrl(core.roll, server);
-    if (!done.ok) complain('Nothing was copied.', done.message, server);
+    if (!done.ok) showError('Nothing was copied.', done.message, server);
   };
   const onTray = (act: TrayAct): void => {
     switch (act.act) {
@@ -168,10 +168,10 @@ export async function openDesktop(parts: DesktopParts): Promise<void> {
     socketPath: paths.controlSocket,
     version: parts.version,
     onShow: show,
-    onLost: (why) => complain('No rollcall command can reach the app.', why),
+    onLost: (why) => showError('No rollcall command can reach the app.', why),
   }).catch((error: unknown) => {
     if (!(error instanceof ControlUnavailable)) throw error;
-    complain('No rollcall command can reach the app.', error.message);
+    showError('No rollcall command can reach the app.', error.message);
     return null;
   });
 

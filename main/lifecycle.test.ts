@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { QuitReport } from '../app/supervisor/core.ts';
-import { Lifecycle, type QuitParts } from './lifecycle.ts';
+import { Lifecycle, type QuitDeps } from './lifecycle.ts';
 
 const report: QuitReport = { stopped: 2, leftRunning: 0, failed: [] };
 
-function life(over: Partial<QuitParts> = {}) {
+function life(over: Partial<QuitDeps> = {}) {
   const seen = { exits: [] as number[], said: [] as string[], closes: 0, left: 0, asked: 0 };
   const one = new Lifecycle({
     close: async () => {

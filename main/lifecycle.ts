@@ -14,7 +14,7 @@ const SAME_GOODBYE_MS = 500;
 /** A person may be asked; a signal or the session's end may not. */
 export type QuitCause = 'person' | 'system';
 
-export interface QuitParts {
+export interface QuitDeps {
   /** Stops what is not kept running and lets go of everything; see `LocalCore.close`. */
   close(deadlineMs: number): Promise<QuitReport>;
   /** Whether the person has to be asked now, since something busy would be stopped. */
@@ -44,12 +44,12 @@ export function quitSentence(report: QuitReport): string {
  * Quitting: asked at most once, bounded, and forced by a second quit. `quit` never rejects.
  */
 export class Lifecycle {
-  readonly #parts: QuitParts;
+  readonly #parts: QuitDeps;
   #state: State = 'running';
   /** When closing began, on the monotonic clock; milliseconds. */
   #since = 0;
 
-  constructor(parts: QuitParts) {
+  constructor(parts: QuitDeps) {
     this.#parts = parts;
   }
 

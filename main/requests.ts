@@ -11,7 +11,7 @@ import { quitLabel } from './quit-words.ts';
 import { reasonOf } from './reason.ts';
 import { exportName, exportTimeline } from './timeline-export.ts';
 
-export interface RequestParts {
+export interface RequestDeps {
   readonly core: LocalCore;
   readonly paths: Paths;
   readonly version: string;
@@ -24,7 +24,7 @@ export interface RequestParts {
   quit(): void;
 }
 
-export function requestHandlers(parts: RequestParts): Handlers {
+export function requestHandlers(parts: RequestDeps): Handlers {
   const { core, paths } = parts;
   return {
     'roll.get': () => core.roll,

@@ -12,7 +12,7 @@ import { judgeChromiumLock } from './chromium-lock.ts';
 import { openDesktop } from './desktop.ts';
 import { QuitSignals } from './quit-signals.ts';
 
-export interface AppParts {
+export interface AppDeps {
   /** Starts the guard of this process, which holds the writer's lock. */
   startGuard(context: { readonly paths: Paths; readonly version: string }): Promise<GuardPort>;
   /** Opens the supervisor of this process; it owns the lock from then on and releases it when it closes. */
@@ -35,7 +35,7 @@ const THEMES = ['light', 'dark', 'system'] as const;
  *
  * @throws whatever keeps it from starting, one sentence for the person in `message`
  */
-export async function runApp(parts: AppParts): Promise<void> {
+export async function runApp(parts: AppDeps): Promise<void> {
   const goodbyes = new QuitSignals();
   const paths = resolvePaths({
     env: process.env,

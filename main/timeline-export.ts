@@ -87,7 +87,7 @@ export async function chosenEntries(auditFile: string, choice: TimelineChoice): 
   return entries;
 }
 
-export interface ExportParts {
+export interface ExportDeps {
   readonly auditFile: string;
   readonly version: string;
   /** Milliseconds since the epoch. */
@@ -100,7 +100,7 @@ export interface ExportParts {
  * @returns how many entries it has
  * @throws WriteFailed, and what `chosenEntries` throws
  */
-export async function exportTimeline(path: string, choice: TimelineChoice, parts: ExportParts): Promise<number> {
+export async function exportTimeline(path: string, choice: TimelineChoice, parts: ExportDeps): Promise<number> {
   const entries = await chosenEntries(parts.auditFile, choice);
   const { filter, ...narrowed } = choice;
   const file = {

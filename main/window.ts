@@ -14,7 +14,7 @@ const BACKGROUND = { light: '#ffffff', dark: '#141719' };
 
 const boundsSchema = z.strictObject({ x: z.int(), y: z.int(), width: z.int().min(1), height: z.int().min(1) });
 
-export interface WindowParts {
+export interface WindowDeps {
   /** Absolute path of the bundled preload. */
   readonly preload: string;
   /** File that remembers where the window stood. */
@@ -28,13 +28,13 @@ export interface WindowParts {
 
 /** The one window. Exists while it is shown; closing it frees its renderer. */
 export class RollWindow {
-  readonly #parts: WindowParts;
+  readonly #parts: WindowDeps;
   #window: BrowserWindow | null = null;
   #loaded = false;
   /** The place to show once the page is there. */
   #pending: NavigationTarget | null = null;
 
-  constructor(parts: WindowParts) {
+  constructor(parts: WindowDeps) {
     this.#parts = parts;
   }
 

@@ -3,9 +3,9 @@ import { createRoot } from 'react-dom/client';
 import type { Bridge } from '../app/roll/channels.ts';
 import { App } from './components/App.tsx';
 import { ErrorBoundary } from './components/ErrorBoundary.tsx';
-import { createActs } from './state/acts.ts';
+import { createActs } from './state/actions.ts';
 import { RollcallContext } from './state/context.tsx';
-import { connect } from './state/places.ts';
+import { connect } from './state/navigation.ts';
 import { createWindowStore, type WindowStore } from './state/store.ts';
 
 /** Puts the window into an element and mirrors the roll that comes over the bridge. */

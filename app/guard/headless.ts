@@ -20,7 +20,7 @@ const TOLD_MS = 5000;
 /** How long whoever asked may take to read the answer, in milliseconds. */
 const READ_MS = 1000;
 
-export interface HeadlessParts {
+export interface HeadlessDeps {
   readonly core: LocalCore;
   readonly paths: Pick<Paths, 'controlSocket'>;
   readonly version: string;
@@ -32,7 +32,7 @@ export interface HeadlessParts {
 }
 
 export class Headless {
-  readonly #parts: HeadlessParts;
+  readonly #parts: HeadlessDeps;
   readonly #inherited: ReadonlySet<string>;
   readonly #graceUntil: number;
   readonly #tried = new Map<string, number>();
@@ -44,7 +44,7 @@ export class Headless {
   #quietSince = performance.now();
   #wake: () => void = () => undefined;
 
-  constructor(parts: HeadlessParts) {
+  constructor(parts: HeadlessDeps) {
     this.#parts = parts;
     this.#inherited = new Set(parts.core.supervised().map(({ record }) => record.nonce));
     this.#graceUntil = performance.now() + parts.graceMs;

@@ -75,7 +75,7 @@ interface EndedEntry {
   readonly at: number;
 }
 
-export interface BookParts {
+export interface SessionTrackerDeps {
   /** Name of the host in the roll. */
   readonly host: string;
   /** Null where nothing is written: a command that only reads. */
@@ -90,7 +90,7 @@ export interface BookParts {
 }
 
 export class SessionTracker {
-  readonly #parts: BookParts;
+  readonly #parts: SessionTrackerDeps;
   readonly #now: () => number;
   readonly #ticks: () => number;
   readonly #entries = new Map<string, Entry>();
@@ -111,7 +111,7 @@ export class SessionTracker {
   #rows: readonly Session[] = [];
   #counts: ReadonlyMap<string, { readonly live: number; readonly busy: number }> = new Map();
 
-  constructor(parts: BookParts) {
+  constructor(parts: SessionTrackerDeps) {
     this.#parts = parts;
     this.#now = parts.now ?? Date.now;
     this.#ticks = parts.ticks ?? (() => performance.now());

@@ -4,7 +4,7 @@ import type { Ended } from '../../app/roll/schema.ts';
 import { fakeBridge } from '../preview/bridge.ts';
 import { endedRoll, GIVEN_UP, MEANT, STARTING, WAITING } from '../preview/ended.ts';
 import { TAKEN_AT } from '../preview/rolls.ts';
-import { createActs } from '../state/acts.ts';
+import { createActs } from '../state/actions.ts';
 import { RollcallContext } from '../state/context.tsx';
 import { createWindowStore } from '../state/store.ts';
 import { StripBar } from './StripBar.tsx';

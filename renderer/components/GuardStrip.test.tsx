@@ -2,7 +2,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 import { fakeBridge } from '../preview/bridge.ts';
 import { localRoll } from '../preview/rolls.ts';
-import { createActs } from '../state/acts.ts';
+import { createActs } from '../state/actions.ts';
 import { RollcallContext } from '../state/context.tsx';
 import { createWindowStore } from '../state/store.ts';
 import { StripBar } from './StripBar.tsx';

@@ -4,7 +4,7 @@ import type { Server } from '../../app/roll/schema.ts';
 import { fakeBridge } from '../preview/bridge.ts';
 import { endedRoll } from '../preview/ended.ts';
 import { HOME, TAKEN_AT } from '../preview/rolls.ts';
-import { createActs } from '../state/acts.ts';
+import { createActs } from '../state/actions.ts';
 import { RollcallContext } from '../state/context.tsx';
 import { createWindowStore } from '../state/store.ts';
 import { ServerDetails } from './ServerDetails.tsx';

@@ -141,7 +141,7 @@ export function ProblemBar() {
           {open ? 'Hide details' : 'Show details'}
         </Button>
       )}
-      <Button onClick={() => acts.complain(null)}>Dismiss</Button>
+      <Button onClick={() => acts.showError(null)}>Dismiss</Button>
     </section>
   );
 }

@@ -5,7 +5,7 @@ import type { Roll } from '../../app/roll/schema.ts';
 import { fakeBridge } from '../preview/bridge.ts';
 import { CHANGED, firstRunRoll, hostsRoll, sshEntry, sshHost, stepsTo } from '../preview/hosts.ts';
 import { exampleRoll, HOME, TAKEN_AT } from '../preview/rolls.ts';
-import { createActs } from '../state/acts.ts';
+import { createActs } from '../state/actions.ts';
 import { RollcallContext } from '../state/context.tsx';
 import { createWindowStore } from '../state/store.ts';
 import { banners } from '../view/banners.ts';

@@ -26,7 +26,7 @@ export function useShortcuts(filterField: RefObject<HTMLInputElement | null>): v
       const state = store.getState();
       if (state.filter !== '') store.setState({ filter: '' });
       else if (state.scope !== null) store.setState({ scope: null });
-      else if (state.problem !== null) acts.complain(null);
+      else if (state.problem !== null) acts.showError(null);
       else if (state.view !== 'settings') select(store, state.view, null);
     };
     const onKeyDown = (event: KeyboardEvent): void => {

@@ -108,7 +108,7 @@ export function HostStepsDialog({ steps, roll }: { readonly steps: HostSteps; re
     if (form === null) return;
     const saved = await acts.saveHost(form);
     if (saved.ok) acts.closeDialog();
-    else acts.complain(saved.failure);
+    else acts.showError(saved.failure);
   };
   const lead =
     phase === 'done' && host !== null && host.state === 'connected'

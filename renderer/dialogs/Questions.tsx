@@ -17,7 +17,7 @@ export function Questions({ questions }: { readonly questions: readonly Question
     // It goes at once; the roll follows.
     setAnswered(new Set([...answered, id]));
     void acts.answer(id, answer).then((failure) => {
-      if (failure !== null) acts.complain(failure);
+      if (failure !== null) acts.showError(failure);
     });
   };
   const props: QuestionProps = { question, after: open.length - 1, onAnswer };

@@ -5,7 +5,7 @@ import type { Roll } from '../../app/roll/schema.ts';
 import { fakeBridge } from '../preview/bridge.ts';
 import { DENIED, hostsRoll, question, sshEntry, sshHost, stepsTo } from '../preview/hosts.ts';
 import { exampleRoll, HOME, TAKEN_AT } from '../preview/rolls.ts';
-import { createActs } from '../state/acts.ts';
+import { createActs } from '../state/actions.ts';
 import { RollcallContext } from '../state/context.tsx';
 import { createWindowStore, type HostSteps } from '../state/store.ts';
 import { DisconnectDialog, RemoveHostDialog } from './DisconnectDialog.tsx';

@@ -10,7 +10,7 @@ import { StripBar } from '../components/StripBar.tsx';
 import { fakeBridge, planOf } from '../preview/bridge.ts';
 import { exampleRoll, HOME, TAKEN_AT } from '../preview/rolls.ts';
 import { statesRoll, watchAlertsRoll } from '../preview/sessions.ts';
-import { createActs } from '../state/acts.ts';
+import { createActs } from '../state/actions.ts';
 import { RollcallContext } from '../state/context.tsx';
 import { createWindowStore, type WindowState } from '../state/store.ts';
 import { DisconnectDialog } from './DisconnectDialog.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { Failure, Plan } from '../../app/roll/commands.ts';
-import { isFailure } from '../state/acts.ts';
+import { isFailure } from '../state/actions.ts';
 import { useActs } from '../state/context.tsx';
 
 export type PlanState =

@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react';
 import { useStore } from 'zustand';
-import type { WindowActions } from './acts.ts';
+import type { WindowActions } from './actions.ts';
 import type { WindowState, WindowStore } from './store.ts';
 
 export interface Rollcall {

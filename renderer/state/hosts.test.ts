@@ -4,8 +4,8 @@ import type { Roll } from '../../app/roll/schema.ts';
 import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { hostsRoll, question } from '../preview/hosts.ts';
 import { exampleRoll } from '../preview/rolls.ts';
-import { createActs, type WindowActions } from './acts.ts';
-import { connect } from './places.ts';
+import { createActs, type WindowActions } from './actions.ts';
+import { connect } from './navigation.ts';
 import { createWindowStore, type WindowStore } from './store.ts';
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -3,8 +3,8 @@ import type { Session } from '../../app/roll/schema.ts';
 import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { exampleRoll } from '../preview/rolls.ts';
 import { statesRoll, watchAlertsRoll } from '../preview/sessions.ts';
-import { createActs, type WindowActions } from './acts.ts';
-import { showPlace } from './places.ts';
+import { createActs, type WindowActions } from './actions.ts';
+import { showPlace } from './navigation.ts';
 import { createWindowStore, receiveRoll, type WindowStore } from './store.ts';
 
 interface Window {

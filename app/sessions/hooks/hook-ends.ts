@@ -17,18 +17,18 @@ export interface RunnerOf {
   readonly files: string;
 }
 
-export interface EndsParts {
+export interface EndsDeps {
   readonly host: Pick<Host, 'inspect' | 'hold' | 'watchExit'>;
   readonly audit: Pick<Audit, 'write' | 'note'>;
   readonly by: string;
 }
 
 export class RunnerEnds {
-  readonly #parts: EndsParts;
+  readonly #parts: EndsDeps;
   readonly #closing: AbortSignal;
 
   /** @param closing calls all waiting off; nothing is signalled after it */
-  constructor(parts: EndsParts, closing: AbortSignal) {
+  constructor(parts: EndsDeps, closing: AbortSignal) {
     this.#parts = parts;
     this.#closing = closing;
   }

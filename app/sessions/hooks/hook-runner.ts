@@ -31,7 +31,7 @@ export class RunnerFailed extends Error {
   }
 }
 
-export interface RunnerParts {
+export interface RunnerDeps {
   readonly host: Pick<Host, 'inspect'>;
   /** Where the files of hooks are. */
   readonly folder: string;
@@ -56,7 +56,7 @@ export interface Runner {
  * @throws RunnerFailed, WriteFailed, FolderFailed, UnsafeFolder
  */
 export async function startRunner(
-  parts: RunnerParts,
+  parts: RunnerDeps,
   due: DueHook,
   hook: SessionEndHook,
   number: number,
@@ -81,7 +81,7 @@ export async function startRunner(
   return await atGate(parts, child);
 }
 
-async function atGate({ host }: RunnerParts, child: ChildProcess): Promise<Runner> {
+async function atGate({ host }: RunnerDeps, child: ChildProcess): Promise<Runner> {
   const gate = child.stdin;
   // One that has gone breaks its pipe; its exit tells that.
   gate?.on('error', () => undefined);
@@ -129,7 +129,7 @@ function folderFor({ host, directory }: SessionRun, home: string): string {
 }
 
 /** Our own PATH; that of the login shell where the program is only there: a desktop starts its applications with less. */
-async function pathFor(env: RunnerParts['env'], program: string): Promise<string> {
+async function pathFor(env: RunnerDeps['env'], program: string): Promise<string> {
   const own = env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
   if (program.includes('/') || (await findOnPath(own, program)) !== null) return own;
   const login = await loginPath(env);

@@ -12,7 +12,7 @@ import type { Attempt, DueHook, HookRef, Ledger } from '../store/ledger.ts';
 import { RunnerEnds, type RunnerOf } from './hook-ends.ts';
 import { hookRefOf, hooksFor, isFor } from './hook-event.ts';
 import { attemptFiles, failureOf, readOutput, readResult, removeHookFiles } from './hook-files.ts';
-import { RunnerFailed, type RunnerParts, startRunner } from './hook-runner.ts';
+import { type RunnerDeps, RunnerFailed, startRunner } from './hook-runner.ts';
 
 export interface HookBudgets {
   /** How many hooks run at the same time. */
@@ -38,7 +38,7 @@ export const HOOK_BUDGETS: HookBudgets = {
 /** What a runner is given at least to be seen as gone, in milliseconds. */
 const SEEN_MS = 2000;
 
-export interface HooksParts extends Omit<RunnerParts, 'host'> {
+export interface HooksDeps extends Omit<RunnerDeps, 'host'> {
   readonly ledger: Ledger;
   /** This machine. */
   readonly host: Pick<Host, 'inspect' | 'hold' | 'watchExit'>;
@@ -75,7 +75,7 @@ type Outcome =
   | null;
 
 export class Hooks {
-  readonly #parts: HooksParts;
+  readonly #parts: HooksDeps;
   readonly #budgets: HookBudgets;
   readonly #running = new Set<string>();
   /** By hook key, when it may be tried again; milliseconds on the monotonic clock. */
@@ -86,7 +86,7 @@ export class Hooks {
   #timer: NodeJS.Timeout | null = null;
   #swept = false;
 
-  constructor(parts: HooksParts) {
+  constructor(parts: HooksDeps) {
     this.#parts = parts;
     this.#budgets = { ...HOOK_BUDGETS, ...parts.budgets };
     this.#ends = new RunnerEnds(parts, this.#closing.signal);

@@ -18,7 +18,7 @@ import { leakedTargets, serverTarget, type Target, targetById } from '../termina
 import type { TerminationResult } from '../terminate/terminate.ts';
 import { type CommandContext, serverById } from './command-context.ts';
 import { settleMissing } from './missing-records.ts';
-import { type Consent, type ReapDependencies, reap, summary } from './reaper.ts';
+import { type Consent, type ReapDeps, reap, summary } from './reaper.ts';
 import { clearRecord, setIdle, setKeepRunning } from './record-commands.ts';
 import { Recovery } from './recovery.ts';
 import { abortSession, endSession } from './session-commands.ts';
@@ -156,7 +156,7 @@ export class CommandHandler {
     throw new ActFailed('no-guard', `The guard does not run. ${why}`, remedy);
   }
 
-  #dependencies(): ReapDependencies {
+  #dependencies(): ReapDeps {
     const { host, store, audit, tasks, lives, sessions, monitor, uid, freshLook } = this.#parts;
     return {
       host,

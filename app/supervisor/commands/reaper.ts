@@ -20,7 +20,7 @@ const CONCURRENCY = 4;
 /** How long to watch for somebody who starts a reaped server again, in milliseconds. */
 const COME_BACK_MS = 1300;
 
-export interface ReapDependencies {
+export interface ReapDeps {
   readonly host: Host;
   readonly store: RecordStore;
   readonly audit: Audit;
@@ -50,7 +50,7 @@ export interface Consent {
 export async function reap(
   targets: readonly Target[],
   consent: Consent,
-  deps: ReapDependencies,
+  deps: ReapDeps,
   act: Task['act'] = 'reap',
 ): Promise<ReapResult[]> {
   const rows = targets.map(({ id, label }) => ({ id, label }));
@@ -109,7 +109,7 @@ function refusal(
   why: string,
   verdict: ReapResult['verdict'],
   by: string,
-  deps: ReapDependencies,
+  deps: ReapDeps,
   act: Task['act'] = 'reap',
 ): ReapResult {
   const word = act === 'reap' ? 'reaped' : 'stopped';
@@ -127,13 +127,7 @@ function refusal(
 }
 
 /** One target that could not be dealt with takes nothing away from the others. */
-function failedResult(
-  target: Target,
-  error: unknown,
-  consent: Consent,
-  deps: ReapDependencies,
-  act: Task['act'],
-): ReapResult {
+function failedResult(target: Target, error: unknown, consent: Consent, deps: ReapDeps, act: Task['act']): ReapResult {
   const { message } = failureOf(error);
   return refusal(target, message, 'unknown', consent.by, deps, act);
 }
@@ -142,7 +136,7 @@ function failedResult(
  * The target as it is when its turn comes. Consent was given for what was listed; a row that has changed its standing
  * since, because somebody connected to it for example, needs it anew.
  */
-async function judgedNow(target: Target, consent: Consent, deps: ReapDependencies): Promise<Target | ReapResult> {
+async function judgedNow(target: Target, consent: Consent, deps: ReapDeps): Promise<Target | ReapResult> {
   const now = await deps.judgeAgain(target.id);
   if (now === null) {
     const info = target.type === 'server' ? target.server.leader : target.leftover.root;
@@ -160,7 +154,7 @@ async function judgedNow(target: Target, consent: Consent, deps: ReapDependencie
 async function endOne(
   listed: Target,
   consent: Consent,
-  deps: ReapDependencies,
+  deps: ReapDeps,
   progress: (phase: string) => void,
   act: Task['act'],
 ): Promise<ReapResult> {
@@ -181,7 +175,7 @@ function signalsOf({ signals, freedBytes }: TerminationResult): Pick<ReapResult,
 function begin(
   target: Target,
   consent: Consent,
-  deps: ReapDependencies,
+  deps: ReapDeps,
   progress: (phase: string) => void,
   act: Task['act'],
 ): Promise<TerminationResult> {
@@ -214,7 +208,7 @@ async function settle(
   target: Target,
   ended: TerminationResult,
   consent: Consent,
-  deps: ReapDependencies,
+  deps: ReapDeps,
   act: Task['act'],
 ): Promise<TerminationResult> {
   const record = target.type === 'server' ? target.server.record : null;

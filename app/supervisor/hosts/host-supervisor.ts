@@ -54,7 +54,7 @@ const LOG_LIMIT_BYTES = 64 * 1024;
 const HEAR_MS = 3000;
 const HEAR_EVERY_MS = 20;
 
-export interface SupervisorParts {
+export interface SupervisorDeps {
   readonly mode: Mode;
   /** A command that is about sessions: every server is followed, and has told of them before anything is answered. */
   readonly hears: boolean;
@@ -95,7 +95,7 @@ export interface SupervisorParts {
 }
 
 export class HostSupervisor {
-  readonly #parts: SupervisorParts;
+  readonly #parts: SupervisorDeps;
   readonly #monitor: HostMonitor;
   readonly #tasks = new Tasks(() => this.#publish());
   readonly #pending = new Set<string>();
@@ -126,7 +126,7 @@ export class HostSupervisor {
   #part: HostSnapshot;
 
   /** @param onPart its part of the roll has changed */
-  constructor(parts: SupervisorParts, onPart: () => void) {
+  constructor(parts: SupervisorDeps, onPart: () => void) {
     this.#parts = parts;
     this.#onPart = onPart;
     this.#news = new AuditReporter(parts.audit, parts.self);

@@ -9,7 +9,7 @@ import type { ConnectOptions, SshConnection } from '../../hosts/ssh/connection/s
 import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { RemotePlatform } from '../../hosts/ssh/host/platform.ts';
 import { RecordNotes } from '../../hosts/ssh/host/record-notes.ts';
-import { createSshHost, type SshHostParts } from '../../hosts/ssh/host/ssh-host.ts';
+import { createSshHost, type SshHostDeps } from '../../hosts/ssh/host/ssh-host.ts';
 import { ReconnectingHost } from '../../hosts/ssh/reconnecting-host.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
@@ -25,7 +25,7 @@ import { Steps } from './steps.ts';
 /** Looks over a connection cost more than looks here, on both sides. Seconds. */
 const SHORTEST_INTERVAL_S = 5;
 
-export interface MachineParts {
+export interface MachineDeps {
   readonly mode: Mode;
   readonly hears: boolean;
   readonly settings: SettingsSource;
@@ -46,7 +46,7 @@ export class Machine {
   /** Name of the host that its rows are listed under. */
   readonly name: string;
   readonly steps = new Steps();
-  readonly #parts: MachineParts;
+  readonly #parts: MachineDeps;
   #host: ReconnectingHost | null = null;
   /** Ports of pages, so that a reconnect gives the same ones. */
   readonly #pagePorts = new Map<string, number>();
@@ -60,7 +60,7 @@ export class Machine {
   #failure: SshFailed | null = null;
   #closed = false;
 
-  constructor(parts: MachineParts, link: SshConnection, name: string) {
+  constructor(parts: MachineDeps, link: SshConnection, name: string) {
     this.#parts = parts;
     this.link = link;
     this.name = name;
@@ -193,7 +193,7 @@ export class Machine {
     return supervisor;
   }
 
-  async #supervise(made: SshHostParts, before: RemotePlatform | null): Promise<HostSupervisor> {
+  async #supervise(made: SshHostDeps, before: RemotePlatform | null): Promise<HostSupervisor> {
     const { store, logsDir, contact } = made;
     const host = new ReconnectingHost(made.host);
     const { settings, mode, hears, audit, writer, keeping, onChange } = this.#parts;
@@ -250,7 +250,7 @@ export class Machine {
   }
 
   /** A login that takes everything along when it ends looks like a crash, and is a setting of that machine. */
-  async #hintAtLinger({ host }: SshHostParts): Promise<void> {
+  async #hintAtLinger({ host }: SshHostDeps): Promise<void> {
     const hint = await host.lingerProblem();
     if (hint !== null) this.#note('host-lost', `Servers on ${this.name} went with the connection: ${hint}`);
   }

@@ -13,11 +13,11 @@ import { ActFailed, done, failed, failureOf } from '../failure.ts';
 import type { HostSnapshot } from '../snapshot.ts';
 import type { HostSupervisor } from './host-supervisor.ts';
 import { hostPartOf } from './host-words.ts';
-import { Machine, type MachineParts } from './machine.ts';
+import { Machine, type MachineDeps } from './machine.ts';
 import type { PendingQuestions } from './pending-questions.ts';
 import type { RemoteHosts } from './remote-hosts.ts';
 
-export interface SshHostsParts extends Omit<MachineParts, 'watched' | 'onContact'> {
+export interface SshHostsDeps extends Omit<MachineDeps, 'watched' | 'onContact'> {
   readonly configFile: string;
   /** Opened when the first host is connected to. */
   readonly openTransport: (onChange: (link: SshConnection) => void) => Promise<Access>;
@@ -47,7 +47,7 @@ interface Entry {
 }
 
 export class SshHosts implements RemoteHosts {
-  readonly #parts: SshHostsParts;
+  readonly #parts: SshHostsDeps;
   readonly #entries = new Map<string, Entry>();
   readonly #machines = new Map<SshConnection, Machine>();
   /** Machines that are being let go of. Their links are the same ones that a new machine would get. */
@@ -59,7 +59,7 @@ export class SshHosts implements RemoteHosts {
   #wanted: ReadonlySet<Entry> | null = null;
   #closed = false;
 
-  constructor(parts: SshHostsParts) {
+  constructor(parts: SshHostsDeps) {
     this.#parts = parts;
     this.#follow();
     parts.settings.onChange(() => this.#onSettings());

@@ -2,12 +2,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { until } from '../../hosts/local/testing/processes.ts';
 import { Machine } from './machine.ts';
-import { accountHere, FakeLink, FakeSettings, hostsOver, lost, machineParts, setting } from './ways.testing.ts';
+import { accountHere, FakeLink, FakeSettings, hostsOver, lost, machineDeps, setting } from './ways.testing.ts';
 
 const OTHER_MACHINE = '0123456789abcdef0123456789abcdef';
 
 function machineOver(link: FakeLink, settings: FakeSettings): Machine {
-  const machine = new Machine(machineParts(settings), link.asLink, link.alias);
+  const machine = new Machine(machineDeps(settings), link.asLink, link.alias);
   link.onChange = () => machine.linkChanged();
   onTestFinished(() => machine.close());
   return machine;

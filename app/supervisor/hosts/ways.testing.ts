@@ -14,7 +14,7 @@ import { SshFailed } from '../../hosts/ssh/contract.ts';
 import { LocalExec, SHELLS } from '../../hosts/ssh/testing/shells.ts';
 import type { SettingsSource } from '../settings.ts';
 import { process } from '../testing/look.ts';
-import type { MachineParts } from './machine.ts';
+import type { MachineDeps } from './machine.ts';
 import { type Access, SshHosts } from './ssh-hosts.ts';
 
 /** Stands for a link; scripts run through `exec`. */
@@ -140,7 +140,7 @@ export function setting(connect: HostSettings['connect'], alias?: string): HostS
   return { connect, start: {}, ...(alias === undefined ? {} : { alias }) };
 }
 
-export function machineParts(settings: SettingsSource, notes: AuditInput[] = []): MachineParts {
+export function machineDeps(settings: SettingsSource, notes: AuditInput[] = []): MachineDeps {
   return {
     mode: 'app',
     hears: false,
@@ -170,7 +170,7 @@ export function hostsOver(settings: SettingsSource, links: readonly FakeLink[]):
     return { transport: transport as unknown as Transport, close: async () => undefined };
   };
   const hosts = new SshHosts({
-    ...machineParts(settings),
+    ...machineDeps(settings),
     configFile: '/nowhere/config.json',
     openTransport: open,
     questions: null,

@@ -6,7 +6,7 @@ import type { ServerRecord } from '../../records/schema.ts';
 import type { Kind } from '../../servers/kind.ts';
 import { survivorsOf } from '../terminate/survivors.ts';
 import { type TerminationResult, terminateTree } from '../terminate/terminate.ts';
-import type { StartDependencies } from './start-order.ts';
+import type { StartDeps } from './start-order.ts';
 
 /** What a start that failed may take to be ended, in milliseconds. */
 const ABANDON_MS = 6000;
@@ -16,7 +16,7 @@ const LOOK_ATTEMPTS = 4;
 const LOOK_AGAIN_MS = 500;
 
 /** A look may fail on a struggling machine, and without one what was started could not be ended. */
-async function lookPatiently(deps: StartDependencies, spawned: Spawned): Promise<Look> {
+async function lookPatiently(deps: StartDeps, spawned: Spawned): Promise<Look> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await deps.look([spawned.ref.identity.pid]);
@@ -42,7 +42,7 @@ function stillRuns(spawned: Spawned, problem: unknown): TerminationResult {
  * the server in the very moment in which it was ended, too late for the look before. Null when nothing was there.
  */
 export async function endStart(
-  deps: StartDependencies,
+  deps: StartDeps,
   spawned: Spawned,
   record: ServerRecord,
   subject: string,

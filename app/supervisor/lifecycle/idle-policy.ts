@@ -4,7 +4,7 @@ import type { Server, Session } from '../../roll/schema.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import type { IdleFacts, IdleWatch } from './idle.ts';
 
-export interface IdleParts {
+export interface IdleDeps {
   readonly watch: IdleWatch;
   /** For servers with no time of their own, in minutes; null: they are never stopped. */
   readonly usualMinutes: () => number | null;
@@ -14,9 +14,9 @@ export interface IdleParts {
 }
 
 export class IdlePolicy {
-  readonly #parts: IdleParts;
+  readonly #parts: IdleDeps;
 
-  constructor(parts: IdleParts) {
+  constructor(parts: IdleDeps) {
     this.#parts = parts;
   }
 

@@ -9,7 +9,7 @@ import { ActFailed } from '../failure.ts';
 import { nameOf } from '../standing/owner-label.ts';
 import { groupsOf } from '../standing/server-tree.ts';
 import { startedNoEarlier } from '../standing/tree.ts';
-import type { StartDependencies, StartOrder } from './start-order.ts';
+import type { StartDeps, StartOrder } from './start-order.ts';
 
 /** An opencode is ready after 1.3 to 2.4 s (measured); a cold disk, a first install or a busy machine take longer. */
 export const READY_DEADLINE_MS = 60_000;
@@ -36,12 +36,7 @@ type Start = Pick<ServerRecord, 'nonce' | 'kind'>;
  *
  * @throws ActFailed when it ends, stays silent past the deadline, or is given up
  */
-export async function waitReady(
-  order: StartOrder,
-  deps: StartDependencies,
-  spawned: Spawned,
-  start: Start,
-): Promise<Ready> {
+export async function waitReady(order: StartOrder, deps: StartDeps, spawned: Spawned, start: Start): Promise<Ready> {
   const began = performance.now();
   const deadlineMs = deps.deadlineMs ?? READY_DEADLINE_MS;
   const state: { exit: Exit | null } = { exit: null };
@@ -129,7 +124,7 @@ function endpointsAmong(look: Look, carriers: readonly ProcessInfo[], kind: stri
 export function portTaken(
   port: number,
   holder: ProcessInfo | 'unreadable',
-  serverAt: StartDependencies['serverAt'],
+  serverAt: StartDeps['serverAt'],
 ): ActFailed {
   const taken = (who: string, remedy: string): ActFailed =>
     new ActFailed('port-taken', `Port ${port} is held by ${who}.`, remedy);
@@ -152,12 +147,7 @@ export function portTaken(
       );
 }
 
-async function exitedSilently(
-  order: StartOrder,
-  deps: StartDependencies,
-  exit: Exit,
-  afterMs: number,
-): Promise<ActFailed> {
+async function exitedSilently(order: StartOrder, deps: StartDeps, exit: Exit, afterMs: number): Promise<ActFailed> {
   if (order.port !== null) {
     const holder = await deps.host.portHolder(order.port);
     if (holder !== null) return portTaken(order.port, holder, deps.serverAt);

@@ -20,7 +20,7 @@ export interface StartOrder {
 }
 
 /** What starting needs of the host supervisor that asks for it. */
-export interface StartDependencies {
+export interface StartDeps {
   readonly host: Host;
   readonly store: RecordStore;
   readonly audit: Audit;

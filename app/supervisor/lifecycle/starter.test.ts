@@ -9,7 +9,7 @@ import type { RecordStore } from '../../records/store.ts';
 import type { Kind } from '../../servers/kind.ts';
 import { process } from '../testing/look.ts';
 import { ServerRegistry } from './server-registry.ts';
-import type { StartDependencies } from './start-order.ts';
+import type { StartDeps } from './start-order.ts';
 import { startServer } from './starter.ts';
 
 const KIND = {
@@ -42,7 +42,7 @@ async function startThat(spawnFails: Error): Promise<{ failure: unknown; records
     audit: { problem: null, recent: [], write: () => undefined, note: () => undefined },
     logsDir: '/logs',
     env: {},
-    finder: {} as StartDependencies['finder'],
+    finder: {} as StartDeps['finder'],
     writer: refOf(process(1, 1)),
     look: () => Promise.reject(new Error('there is no connection')),
     uid: 1000,
@@ -57,7 +57,7 @@ async function startThat(spawnFails: Error): Promise<{ failure: unknown; records
     pending,
     programFileOf: () => null,
     serverAt: () => null,
-  } satisfies StartDependencies;
+  } satisfies StartDeps;
   const order = { kind: KIND, directory: '/srv', port: null, owner: null, keepRunning: true, attempt: 0 };
   const failure = await startServer(order, deps).then(
     () => null,

@@ -18,7 +18,7 @@ import { ActFailed } from '../failure.ts';
 import { planHashOf } from '../monitor/outdated.ts';
 import { endStart } from './abandon.ts';
 import { portTaken, waitReady } from './readiness.ts';
-import type { StartDependencies, StartOrder } from './start-order.ts';
+import type { StartDeps, StartOrder } from './start-order.ts';
 
 const LOG_TAIL_BYTES = 4096;
 
@@ -30,7 +30,7 @@ export interface Started {
 }
 
 /** @throws ActFailed with the cause as observed and the way out */
-export async function startServer(order: StartOrder, deps: StartDependencies): Promise<Started> {
+export async function startServer(order: StartOrder, deps: StartDeps): Promise<Started> {
   const { kind } = order;
   await checkFolder(deps.host, order.directory);
   if (kind.locate === null || kind.startPlan === null) {
@@ -97,7 +97,7 @@ export async function startServer(order: StartOrder, deps: StartDependencies): P
 /** From the spawn to the bound record. */
 async function bind(
   order: StartOrder,
-  deps: StartDependencies,
+  deps: StartDeps,
   spawned: Spawned,
   planned: ServerRecord,
   subject: string,
@@ -155,14 +155,14 @@ async function checkFolder(host: Host, directory: string): Promise<void> {
   throw new ActFailed('no-folder', what[folder.why], remedy);
 }
 
-async function checkPort(deps: StartDependencies, port: number): Promise<void> {
+async function checkPort(deps: StartDeps, port: number): Promise<void> {
   const holder = await deps.host.portHolder(port);
   if (holder !== null) throw portTaken(port, holder, deps.serverAt);
 }
 
 async function spawn(
   order: StartOrder,
-  deps: StartDependencies,
+  deps: StartDeps,
   plan: { argv: readonly [string, ...string[]]; env: Readonly<Record<string, string>> },
   logPath: string,
   nonce: string,
@@ -196,7 +196,7 @@ async function spawn(
 /** A start that failed leaves nothing behind: its processes are ended, its record goes, its log is kept. */
 async function abandon(
   order: StartOrder,
-  deps: StartDependencies,
+  deps: StartDeps,
   spawned: Spawned,
   record: ServerRecord,
   error: unknown,

@@ -30,7 +30,7 @@ export function programFileOf(path: string): ServerRecord['program'] {
   }
 }
 
-export interface OutdatedParts {
+export interface OutdatedDeps {
   readonly kindOf: (name: string) => Kind | null;
   /** Path at which the program of a kind was last found; null where it was not. */
   readonly programOf: (kind: string) => string | null;
@@ -39,10 +39,10 @@ export interface OutdatedParts {
 }
 
 export class Outdated {
-  readonly #parts: OutdatedParts;
+  readonly #parts: OutdatedDeps;
   readonly #answers = new Map<string, { readonly at: number; readonly sentence: string | null }>();
 
-  constructor(parts: OutdatedParts) {
+  constructor(parts: OutdatedDeps) {
     this.#parts = parts;
   }
 

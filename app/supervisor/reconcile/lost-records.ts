@@ -15,7 +15,7 @@ import type { ServerGroup } from '../../servers/recognition/group.ts';
 import { redactArgv } from '../../servers/redact.ts';
 import { groupsOf } from '../standing/server-tree.ts';
 
-export interface LostDependencies {
+export interface LostRecordsDeps {
   readonly store: RecordStore;
   readonly audit: Audit;
   readonly host: Host;
@@ -48,7 +48,7 @@ const isNonce = (text: string): boolean => z.uuid().safeParse(text).success;
  * @returns the records that were written
  * @throws WriteFailed when one cannot be
  */
-export async function rebuildLost(look: Look, deps: LostDependencies): Promise<ServerRecord[]> {
+export async function rebuildLost(look: Look, deps: LostRecordsDeps): Promise<ServerRecord[]> {
   const { store, audit, host } = deps;
   const rebuilt: ServerRecord[] = [];
   for (const { nonce, kind, logPath, chain, leader } of lostOf(look, deps)) {
@@ -88,7 +88,7 @@ export async function rebuildLost(look: Look, deps: LostDependencies): Promise<S
 }
 
 /** The servers that may lack their record. What inherited a server's environment is recognised as none, or not as its kind. */
-function lostOf(look: Look, deps: LostDependencies): Lost[] {
+function lostOf(look: Look, deps: LostRecordsDeps): Lost[] {
   const lost = new Map<string, Lost>();
   for (const group of groupsOf(look)) {
     const found = lostServer(look, group, deps);
@@ -101,7 +101,7 @@ function lostOf(look: Look, deps: LostDependencies): Lost[] {
   return [...lost.values()];
 }
 
-function lostServer(look: Look, { leader: pid, pids, recognition }: ServerGroup, deps: LostDependencies): Lost | null {
+function lostServer(look: Look, { leader: pid, pids, recognition }: ServerGroup, deps: LostRecordsDeps): Lost | null {
   const { kind } = recognition;
   const leader = look.processes.get(pid);
   if (leader === undefined || isFinished(leader)) return null;

@@ -12,7 +12,7 @@ import type { ServerRecord } from '../../records/schema.ts';
 import { RecordChanged, type RecordStore, RecordStuck } from '../../records/store.ts';
 import type { RecordEntry } from '../../roll/schema.ts';
 import { WriteFailed } from '../../util/atomic-write.ts';
-import { type LostDependencies, rebuildLost } from './lost-records.ts';
+import { type LostRecordsDeps, rebuildLost } from './lost-records.ts';
 
 type RecordOnDisk = Extract<RecordFile, { readonly problem: null }>;
 
@@ -23,7 +23,7 @@ export interface Reconciled {
   readonly problem: string | null;
 }
 
-export interface ReconcileDependencies extends LostDependencies {
+export interface ReconcileDeps extends LostRecordsDeps {
   /** Records as the app last had them; empty but in a guard. */
   readonly handed: readonly ServerRecord[];
 }
@@ -32,7 +32,7 @@ export interface ReconcileDependencies extends LostDependencies {
  * Puts the records in order for a writer that has just opened. A state folder that cannot be written hides nothing: the
  * servers are shown all the same, with the reason why nothing can be kept.
  */
-export async function reconcile(deps: ReconcileDependencies, look: () => Promise<Look>): Promise<Reconciled> {
+export async function reconcile(deps: ReconcileDeps, look: () => Promise<Look>): Promise<Reconciled> {
   const { store, audit, host, self, handed } = deps;
   const moved = await setAsideCorrupt(await store.list(), store, audit, host.name, self);
   try {
@@ -95,7 +95,7 @@ function cutOffStarts(files: readonly RecordFile[], pending: ReadonlySet<string>
 export async function bindCutOffStarts(
   files: readonly RecordFile[],
   look: Look,
-  { store, audit, host, pending, self: by, writer }: Omit<LostDependencies, 'logsDir'>,
+  { store, audit, host, pending, self: by, writer }: Omit<LostRecordsDeps, 'logsDir'>,
 ): Promise<void> {
   const cutOff = cutOffStarts(files, pending);
   if (cutOff.length === 0) return;

@@ -26,7 +26,7 @@ const NO_EVIDENCE = { executable: null, argvHash: null };
 const MAX_LINES = 20;
 const MANY = { started: 'are alive', idle: 'are idle', ended: 'have ended' } as const;
 
-export interface HostSessionsParts {
+export interface HostSessionsDeps {
   readonly host: Host;
   readonly audit: Audit;
   readonly self: 'app' | 'guard';
@@ -39,7 +39,7 @@ export interface HostSessionsParts {
 }
 
 export class HostSessions {
-  readonly #parts: HostSessionsParts;
+  readonly #parts: HostSessionsDeps;
   readonly #causes = new EndReasons();
   readonly #book: SessionTracker;
   readonly #foreign: ForeignSessions | null;
@@ -53,7 +53,7 @@ export class HostSessions {
   #closed = false;
 
   /** @param onForeign what files tell has changed */
-  constructor(parts: HostSessionsParts, onForeign: () => void) {
+  constructor(parts: HostSessionsDeps, onForeign: () => void) {
     this.#parts = parts;
     this.#foreign = parts.foreign?.(onForeign) ?? null;
     this.#book = new SessionTracker({

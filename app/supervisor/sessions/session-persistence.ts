@@ -1,13 +1,13 @@
 /** The session ledger and the session-end hooks of this process: one for all hosts, since both are this person's. */
 
 import type { Alert } from '../../roll/schema.ts';
-import { type HookFailure, Hooks, type HooksParts } from '../../sessions/hooks/hooks.ts';
+import { type HookFailure, Hooks, type HooksDeps } from '../../sessions/hooks/hooks.ts';
 import { persistenceFor } from '../../sessions/persistence.ts';
 import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { Ledger } from '../../sessions/store/ledger.ts';
 import { capitalised, plural } from '../../text/words.ts';
 
-export interface KeepingParts extends Omit<HooksParts, 'ledger'> {
+export interface SessionPersistenceDeps extends Omit<HooksDeps, 'ledger'> {
   readonly ledgerFile: string;
 }
 
@@ -18,7 +18,7 @@ export class SessionPersistence {
   readonly #hooks: Hooks;
 
   /** Reads the ledger, and goes on with hooks that were due when its last writer went. Only for the holder of the writer's lock. */
-  constructor({ ledgerFile, ...parts }: KeepingParts) {
+  constructor({ ledgerFile, ...parts }: SessionPersistenceDeps) {
     this.#ledger = Ledger.open(ledgerFile);
     this.#hooks = new Hooks({ ...parts, ledger: this.#ledger });
     this.lives = persistenceFor(this.#ledger, this.#hooks);

@@ -15,7 +15,7 @@ import type { At } from '../contract.ts';
 import { ReconnectingHost } from '../reconnecting-host.ts';
 import { sshConfig, sshdProblem, type TestSshd, testSshd } from '../testing/sshd.ts';
 import { testTransport } from '../testing/transport.ts';
-import { createSshHost, type SshHostParts } from './ssh-host.ts';
+import { createSshHost, type SshHostDeps } from './ssh-host.ts';
 
 const problem = sshdProblem();
 beforeEach((context) => {
@@ -47,7 +47,7 @@ async function hostOver(
   link: SshConnection,
   onReach: () => void = () => undefined,
   local = null as Parameters<typeof createSshHost>[0]['localObserver'],
-): Promise<SshHostParts> {
+): Promise<SshHostDeps> {
   const parts = await createSshHost({
     name: 'box',
     exec: link,
@@ -60,7 +60,7 @@ async function hostOver(
   return parts;
 }
 
-function spawnServer(parts: SshHostParts, nonce: string, on: Host = parts.host): Promise<Spawned> {
+function spawnServer(parts: SshHostDeps, nonce: string, on: Host = parts.host): Promise<Spawned> {
   const { logsDir, contact } = parts;
   return on.spawn({
     argv: [PYTHON, '-c', SERVER, SERVER_ARGUMENT],

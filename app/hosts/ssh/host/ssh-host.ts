@@ -259,7 +259,7 @@ export interface SshHostOptions {
   readonly withoutProc?: boolean;
 }
 
-export interface SshHostParts {
+export interface SshHostDeps {
   readonly host: SshHost;
   readonly store: RecordStore;
   /** Where the logs of servers are on that machine. */
@@ -268,7 +268,7 @@ export interface SshHostParts {
 }
 
 /** @throws SshFailed when the machine cannot be reached, or is not supported */
-export async function createSshHost(options: SshHostOptions): Promise<SshHostParts> {
+export async function createSshHost(options: SshHostOptions): Promise<SshHostDeps> {
   const shell = new RemoteShell(options.name, options.exec);
   const contact = await probePlatform(shell, options.localObserver, options.withoutProc);
   const reach = new ForwardPool(options.forwards, contact.uid, options.onReach, options.pagePorts ?? new Map());

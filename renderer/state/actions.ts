@@ -5,12 +5,12 @@ import { actRefusal } from '../../app/text/host-words.ts';
 import { leftoverName, rowName } from '../../app/text/words.ts';
 import { type Act, urlRefusal } from '../view/serverActs.ts';
 import { brokenConnection, refused } from './failures.ts';
-import { type HostWishes, hostWishes } from './hostWishes.ts';
-import { type SessionWishes, sessionWishes } from './sessionWishes.ts';
+import { type HostActions, hostActions } from './hostActions.ts';
+import { type SessionActions, sessionActions } from './sessionActions.ts';
 import type { Dialog, View, WindowState, WindowStore } from './store.ts';
 
 /** Everything the window can ask the rest of Rollcall to do, and everything that changes what the window shows. */
-export interface WindowActions extends HostWishes, SessionWishes {
+export interface WindowActions extends HostActions, SessionActions {
   /** Never rejects: a broken connection is a failure, too. */
   run(command: Command): Promise<CommandResult>;
   plan(targets: 'leaked' | readonly string[]): Promise<Plan | Failure>;
@@ -42,7 +42,7 @@ export interface WindowActions extends HostWishes, SessionWishes {
   show(view: View): void;
   ask(dialog: Dialog): void;
   closeDialog(): void;
-  complain(failure: Failure | null): void;
+  showError(failure: Failure | null): void;
 }
 
 /** What stands against an act that is open all the same. */
@@ -68,7 +68,7 @@ export function isFailure(answer: Plan | Failure): answer is Failure {
 }
 
 export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
-  const complain = (failure: Failure | null): void => store.setState({ problem: failure });
+  const showError = (failure: Failure | null): void => store.setState({ problem: failure });
   const ask = (dialog: Dialog): void => store.setState({ dialog, problem: null });
 
   const tryRequest = async <N extends RequestName>(
@@ -85,8 +85,8 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
   /** Sends a request whose answer matters only when it failed. */
   const order = async (name: 'url.open' | 'url.copy' | 'log.open', server: string): Promise<void> => {
     const done = await tryRequest(name, { server });
-    if ('code' in done) complain(done);
-    else if (!done.ok) complain(refused(done.message));
+    if ('code' in done) showError(done);
+    else if (!done.ok) showError(refused(done.message));
   };
 
   const run = async (command: Command): Promise<CommandResult> => {
@@ -96,15 +96,15 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
 
   /** Runs a command that has no dialog to show its failure in. */
   const runFromWindow = async (command: Command): Promise<void> => {
-    complain(null);
+    showError(null);
     const result = await run(command);
-    if (!result.ok) complain(result.failure);
+    if (!result.ok) showError(result.failure);
   };
 
   const copy = async (text: string): Promise<void> => {
     const done = await tryRequest('text.copy', { text: text.slice(0, 10_000) });
-    if ('code' in done) complain(done);
-    else if (!done.ok) complain(refused(done.message));
+    if ('code' in done) showError(done);
+    else if (!done.ok) showError(refused(done.message));
   };
 
   /** What was asked of ended servers and is not answered yet. */
@@ -118,7 +118,7 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
 
   const readInfo = (): void =>
     void tryRequest('app.info', null).then((info) => {
-      if ('code' in info) complain(info);
+      if ('code' in info) showError(info);
       else store.setState({ info });
     });
 
@@ -126,16 +126,16 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
     store.getState().roll?.hosts.find(({ name }) => name === row.host);
 
   return {
-    ...sessionWishes({
+    ...sessionActions({
       store,
       runFromWindow: (command) => void runFromWindow(command),
       ask,
-      complain,
+      showError,
       copy: (text) => void copy(text),
       openUrl: (server) => void order('url.open', server),
       exportTimeline: (choice) => tryRequest('timeline.export', choice),
     }),
-    ...hostWishes({ store, run, ask, complain, copy: (text) => void copy(text) }),
+    ...hostActions({ store, run, ask, showError, copy: (text) => void copy(text) }),
     run,
     readInfo,
     async answer(id, answer) {
@@ -147,7 +147,7 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
     async readLog(server) {
       const answer = await tryRequest('log.read', { server });
       if (!('code' in answer)) return answer;
-      complain(answer);
+      showError(answer);
       return null;
     },
     openLog: (server) => void order('log.open', server),
@@ -156,14 +156,14 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
     async chooseFolder(start) {
       const answer = await tryRequest('folder.choose', { start });
       if (!('code' in answer)) return answer.path;
-      complain(answer);
+      showError(answer);
       return null;
     },
     copy: (text) => void copy(text),
     openConfig() {
       void tryRequest('config.open', null).then((done) => {
-        if ('code' in done) complain(done);
-        else if (!done.ok) complain(refused(done.message));
+        if ('code' in done) showError(done);
+        else if (!done.ok) showError(refused(done.message));
       });
     },
     look: () => void runFromWindow({ command: 'look' }),
@@ -177,14 +177,14 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
       void runFromWindow({ command: 'reap', targets: 'leaked', confirmed: false, force: false });
     },
     openServer(server, act) {
-      complain(null);
+      showError(null);
       const host = hostOf(server);
       const away = actRefusal(host);
       const noUrl = urlRefusal(server, host);
       const unless = (permission: Server['reap'], dialog: Dialog): void => {
         const why = away ?? (permission.allowed === 'no' ? permission.why : null);
         if (why === null) ask(dialog);
-        else complain(refused(why));
+        else showError(refused(why));
       };
       switch (act) {
         case 'reap':
@@ -198,9 +198,9 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
         case 'restart':
           return unless(server[act], { type: 'end', act, server });
         case 'open':
-          return noUrl === null ? void order('url.open', server.id) : complain(refused(noUrl));
+          return noUrl === null ? void order('url.open', server.id) : showError(refused(noUrl));
         case 'copy-url':
-          return noUrl === null ? void order('url.copy', server.id) : complain(refused(noUrl));
+          return noUrl === null ? void order('url.copy', server.id) : showError(refused(noUrl));
         case 'open-log':
           return void order('log.open', server.id);
         case 'copy-pid':
@@ -214,13 +214,13 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
       }
     },
     openLeftover(leftover, act) {
-      complain(null);
+      showError(null);
       if (act === 'copy-pid') return void copy(String(leftover.pid));
       if (act === 'copy-command') return void copy(leftover.command);
       if (act !== 'reap') return;
       const away = actRefusal(hostOf(leftover));
-      if (away !== null) complain(refused(away));
-      else if (leftover.reap.allowed === 'no') complain(refused(leftover.reap.why));
+      if (away !== null) showError(refused(away));
+      else if (leftover.reap.allowed === 'no') showError(refused(leftover.reap.why));
       else ask({ type: 'reap', id: leftover.id, label: leftoverName(leftover), why: against(leftover.reap) });
     },
     askClear(records) {
@@ -228,7 +228,7 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
       if (first === undefined) return;
       const clearable = records.filter((record) => record.clearable);
       if (clearable.length > 0) ask({ type: 'clear', records: clearable });
-      else complain(refused(first.keptBecause ?? 'This record is kept: it is not Rollcall’s to move.'));
+      else showError(refused(first.keptBecause ?? 'This record is kept: it is not Rollcall’s to move.'));
     },
     show(view) {
       store.setState({ view, scope: null, problem: null });
@@ -237,6 +237,6 @@ export function createActs(store: WindowStore, bridge: Bridge): WindowActions {
     },
     ask,
     closeDialog: () => store.setState({ dialog: null }),
-    complain,
+    showError,
   };
 }

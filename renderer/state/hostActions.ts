@@ -5,7 +5,7 @@ import { hostNamed, stoppedByDisconnect } from '../../app/text/host-words.ts';
 import type { HostAct } from '../view/hostActs.ts';
 import type { Dialog, HostForm, HostSteps, WindowStore } from './store.ts';
 
-export interface HostWishes {
+export interface HostActions {
   /** Connects now; a pending retry is not waited for. */
   connectHost(name: string): void;
   /** Leaves a host, or stops trying to reach it. Its servers go on. */
@@ -29,25 +29,25 @@ interface Parts {
   readonly store: WindowStore;
   run(command: Command): Promise<CommandResult>;
   ask(dialog: Dialog): void;
-  complain(failure: Failure | null): void;
+  showError(failure: Failure | null): void;
   copy(text: string): void;
 }
 
-export function hostWishes({ store, run, ask, complain, copy }: Parts): HostWishes {
+export function hostActions({ store, run, ask, showError, copy }: Parts): HostActions {
   /** What went wrong on the way to a host stands in its strip; anything else has nowhere to be told. */
   const connectHost = async (name: string): Promise<void> => {
-    complain(null);
+    showError(null);
     const result = await run({ command: 'connect', host: name });
     const { roll } = store.getState();
     const host = roll === null ? null : hostNamed(roll, name);
     const told =
       host !== null && (host.state === 'failed' || host.state === 'unsupported') && host.ssh?.failure != null;
-    if (!result.ok && !told && host?.state !== 'disconnected') complain(result.failure);
+    if (!result.ok && !told && host?.state !== 'disconnected') showError(result.failure);
   };
   const fromWindow = async (command: Command): Promise<void> => {
-    complain(null);
+    showError(null);
     const result = await run(command);
-    if (!result.ok) complain(result.failure);
+    if (!result.ok) showError(result.failure);
   };
   const saveHost = ({ name, alias, connect, was }: HostForm): Promise<CommandResult> =>
     run({ command: 'save-host', name, alias, connect, was });
@@ -71,7 +71,7 @@ export function hostWishes({ store, run, ask, complain, copy }: Parts): HostWish
   const addOne = async (alias: string): Promise<void> => {
     const saved = await saveHost({ name: alias, alias, connect: 'at-start', was: null });
     if (saved.ok) await connectHost(alias);
-    else complain(saved.failure);
+    else showError(saved.failure);
   };
 
   return {

@@ -3,7 +3,7 @@ import { applyChange } from '../../app/roll/change.ts';
 import type { Bridge, NavigationTarget } from '../../app/roll/channels.ts';
 import { endedBy } from '../../app/text/ended-words.ts';
 import { endedKey } from '../view/banners.ts';
-import type { WindowActions } from './acts.ts';
+import type { WindowActions } from './actions.ts';
 import { brokenConnection } from './failures.ts';
 import { findServer, receiveRoll, select, showRoll, type WindowStore } from './store.ts';
 
@@ -77,7 +77,7 @@ export function connect(store: WindowStore, acts: WindowActions, bridge: Bridge)
         receiveRoll(store, roll);
         showWaiting();
       },
-      (error: unknown) => acts.complain(brokenConnection(error)),
+      (error: unknown) => acts.showError(brokenConnection(error)),
     );
   };
   const stopRolls = bridge.on('roll.changed', (change) => {

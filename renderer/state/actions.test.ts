@@ -4,8 +4,8 @@ import type { Roll } from '../../app/roll/schema.ts';
 import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { endedRoll, GIVEN_UP, MEANT, WAITING } from '../preview/ended.ts';
 import { exampleRoll, localRoll, TAKEN_AT } from '../preview/rolls.ts';
-import { createActs, type WindowActions } from './acts.ts';
-import { connect } from './places.ts';
+import { createActs, type WindowActions } from './actions.ts';
+import { connect } from './navigation.ts';
 import { createWindowStore, receiveRoll, select, type WindowStore } from './store.ts';
 
 interface Window {

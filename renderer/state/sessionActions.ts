@@ -9,7 +9,7 @@ import { openRefusal, type SessionAct } from '../view/sessionActs.ts';
 import { refused } from './failures.ts';
 import { type Dialog, revealServer, type WindowStore } from './store.ts';
 
-export interface SessionWishes {
+export interface SessionActions {
   openSession(session: Session, act: SessionAct): void;
   /** Shows the row of a server, whatever was filtered. */
   showServer(id: string): void;
@@ -27,22 +27,22 @@ interface Parts {
   readonly store: WindowStore;
   runFromWindow(command: Command): void;
   ask(dialog: Dialog): void;
-  complain(failure: Failure | null): void;
+  showError(failure: Failure | null): void;
   copy(text: string): void;
   openUrl(server: string): void;
   exportTimeline(choice: TimelineChoice): Promise<RequestResult<'timeline.export'> | Failure>;
 }
 
-export function sessionWishes(parts: Parts): SessionWishes {
-  const { store, runFromWindow, ask, complain, copy } = parts;
+export function sessionActions(parts: Parts): SessionActions {
+  const { store, runFromWindow, ask, showError, copy } = parts;
   const showServer = (id: string): void => revealServer(store, id);
 
   const interrupt = (session: Session, act: 'abort' | 'end'): void => {
     const { roll } = store.getState();
     const away = actRefusal(roll?.hosts.find(({ name }) => name === session.host));
     const permission = session[act];
-    if (permission.allowed === 'no') complain(refused(permission.why));
-    else if (away !== null) complain(refused(away));
+    if (permission.allowed === 'no') showError(refused(permission.why));
+    else if (away !== null) showError(refused(away));
     // An end is always asked for: it cannot be taken back.
     else if (act === 'end' || permission.allowed !== 'yes') ask({ type: 'session', act, session });
     else runFromWindow({ command: 'abort-session', session: session.key });
@@ -53,12 +53,12 @@ export function sessionWishes(parts: Parts): SessionWishes {
     const server = roll?.servers.find(({ id }) => id === session.server) ?? null;
     const host = roll?.hosts.find(({ name }) => name === session.host);
     const why = openRefusal(session, server, host);
-    if (why !== null) complain(refused(why));
+    if (why !== null) showError(refused(why));
     else if (server !== null) parts.openUrl(server.id);
   };
 
   const openSession = (session: Session, act: SessionAct): void => {
-    complain(null);
+    showError(null);
     switch (act) {
       case 'open':
         openInBrowser(session);
@@ -100,10 +100,10 @@ export function sessionWishes(parts: Parts): SessionWishes {
     retryHooks: () => runFromWindow({ command: 'retry-hooks' }),
     forgetHooks: () => runFromWindow({ command: 'forget-hooks' }),
     async exportTimeline(choice) {
-      complain(null);
+      showError(null);
       const answer = await parts.exportTimeline({ ...choice, filter: choice.filter.slice(0, 1000) });
-      if ('code' in answer) complain(answer);
-      else if (!answer.ok) complain(refused(answer.message));
+      if ('code' in answer) showError(answer);
+      else if (!answer.ok) showError(refused(answer.message));
       else if (answer.path !== null) return { path: answer.path, entries: answer.entries };
       return null;
     },
