@@ -149,7 +149,7 @@ time.sleep(60)
   const [child = 0, grandchild = 0] = (await parent.line()).split(' ').map(Number);
   endOrphanAfterTest(child);
   endOrphanAfterTest(grandchild);
-  await until('it has become sleep', () => readFileSync(`/proc/${grandchild}/comm`, 'utf8') === 'sleep\n');
+  await until('it has become sleep', () => readFileSync(`/proc/${grandchild}/cmdline`, 'utf8').includes('sleep\0'));
   const seen = await look(host);
   expect(seen.processes.get(child)).toMatchObject({ ppid: parent.pid, session: child });
   expect(seen.processes.get(grandchild)).toMatchObject({ ppid: child, session: child, pgrp: grandchild });
@@ -187,7 +187,7 @@ test('nohup is told from setsid', async () => {
   const wanted = start('nohup', ['sleep', '60']);
   const other = start('setsid', ['sleep', '60']);
   await until('both run sleep', () =>
-    [wanted, other].every(({ pid }) => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'sleep\n'),
+    [wanted, other].every(({ pid }) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sleep\0')),
   );
   const seen = await look(host, { ...NOTHING_ASKED, include: [wanted.pid, other.pid] });
   expect(seen.processes.get(wanted.pid)?.ignoresHangup).toBe(true);
@@ -251,8 +251,10 @@ time.sleep(60)
   const [empty = 0, odd = 0] = (await maker.line()).split(' ').map(Number);
   endOrphanAfterTest(empty);
   endOrphanAfterTest(odd);
-  const comm = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8');
-  await until('both have become what they are', () => comm(empty) === 'cat\n' && comm(odd) === 'sh\n');
+  // The kernel gives a new program its name before its arguments.
+  const has = (pid: number, comm: string): boolean =>
+    readFileSync(`/proc/${pid}/comm`, 'utf8') === `${comm}\n` && readFileSync(`/proc/${pid}/cmdline`).length > 0;
+  await until('both have become what they are', () => has(empty, 'cat') && has(odd, 'sh'));
   const seen = await look(host, { ...NOTHING_ASKED, include: [empty] });
   expect(seen.processes.get(empty)).toMatchObject({ ppid: maker.pid, comm: 'cat', argv: [''] });
   expect(seen.candidates.map(({ pid }) => pid)).toEqual([odd]);
