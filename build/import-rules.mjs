@@ -10,12 +10,12 @@ const windowPackages = ['react', 'react-dom', 'zustand', '@tanstack/react-virtua
 export const rooms = {
   'app/identity': [],
   'app/util': [],
-  'app/ipc': [],
+  'app/ipc': ['app/util'],
   'app/roll': [],
   'app/text': ['app/roll'],
   'app/audit': ['app/identity', 'app/util', 'app/roll'],
   'app/servers': ['app/identity', 'app/roll'],
-  'app/servers/client': ['app/servers'],
+  'app/servers/client': ['app/servers', 'app/util'],
   'app/servers/recognition': ['app/servers', 'app/servers/kinds', 'app/hosts'],
   'app/servers/start': ['app/servers', 'app/servers/recognition'],
   'app/servers/session-feed': ['app/servers', 'app/servers/client'],
@@ -65,6 +65,7 @@ export const rooms = {
     'app/hosts/local/process',
     'app/hosts/local/look',
     'app/hosts/local',
+    'app/util',
   ],
   'app/records': ['app/identity', 'app/util', 'app/roll', 'app/hosts'],
   'app/hosts/ssh': ['app/identity', 'app/servers', 'app/hosts'],
@@ -116,6 +117,7 @@ export const rooms = {
     'app/hosts',
     'app/hosts/local/process',
     'app/sessions',
+    'app/util',
   ],
   'app/supervisor/standing': [
     'app/identity',
@@ -210,6 +212,7 @@ export const rooms = {
     'app/supervisor/reconcile',
     'app/supervisor/sessions',
     'app/supervisor',
+    'app/util',
   ],
   'app/supervisor/hosts': [
     'app/identity',
@@ -256,7 +259,7 @@ export const rooms = {
     'app/supervisor/sessions',
     'app/supervisor/hosts',
   ],
-  'app/control': ['app/ipc', 'app/roll', 'app/supervisor'],
+  'app/control': ['app/ipc', 'app/roll', 'app/supervisor', 'app/util'],
   'app/guard': [
     'app/identity',
     'app/util',
@@ -283,6 +286,7 @@ export const rooms = {
     'app/supervisor',
     'app/control',
     'app/guard',
+    'app/util',
   ],
   main: [
     'app/identity',

@@ -1,4 +1,5 @@
 /** What befalls the state folder for a while. Everything is undone before anything is judged. */
+
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -17,6 +18,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Paths } from '../app/config/paths.ts';
+import { codeOf } from '../app/util/errors.ts';
 import type { Random } from './random.ts';
 
 export type Plague = 'read-only' | 'full' | 'audit-is-a-folder';
@@ -115,7 +117,7 @@ export class Harm {
           break;
       }
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+      if (codeOf(error) === 'ENOENT') return null;
       throw error;
     }
     return `${name} ${wound}`;
@@ -131,7 +133,7 @@ export class Harm {
       writeFileSync(this.#ballast, Buffer.alloc(bavail * bsize));
     } catch (error) {
       // Somebody wrote meanwhile: then it is full as well.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+      if (codeOf(error) !== 'ENOSPC') throw error;
     }
   }
 }

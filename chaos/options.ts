@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { messageOf } from '../app/util/errors.ts';
 
 /** Faults that the run commits itself, to prove that it would notice them. */
 export const SABOTAGES = ['stranger', 'owner', 'record'] as const;
@@ -38,7 +39,7 @@ export function readOptions(words: readonly string[], seedOfNow: number): Option
       },
     }));
   } catch (error) {
-    throw new BadOptions(`${error instanceof Error ? error.message : String(error)} ${USAGE}`);
+    throw new BadOptions(`${messageOf(error)} ${USAGE}`);
   }
   const { minutes, seconds, seed, verbose } = values;
   if (minutes !== undefined && seconds !== undefined) throw new BadOptions(`Give minutes or seconds. ${USAGE}`);

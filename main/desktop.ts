@@ -1,4 +1,5 @@
 /** Ties one core to the desktop: icon, window, notifications, requests, power and the ways out. */
+
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { app, dialog, ipcMain, powerMonitor, protocol, session } from 'electron';
@@ -10,6 +11,7 @@ import type { NavigationTarget } from '../app/roll/channels.ts';
 import type { Command } from '../app/roll/commands.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import { hostNamed } from '../app/text/host-words.ts';
+import { messageOf } from '../app/util/errors.ts';
 import { serveScheme, WINDOW_URL } from './app-scheme.ts';
 import { AskedHosts } from './asked-hosts.ts';
 import { comesFrom, registerRequests } from './ipc.ts';
@@ -20,7 +22,6 @@ import { copyServerUrl, openServerUrl } from './open.ts';
 import { watchNetwork, watchResume } from './power.ts';
 import type { QuitSignals } from './quit-signals.ts';
 import { quitAsks, quitQuestion } from './quit-words.ts';
-import { reasonOf } from './reason.ts';
 import { requestHandlers } from './requests.ts';
 import { TrayController } from './tray.ts';
 import { type TrayHostWatch, watchTrayHost } from './tray-host.ts';
@@ -98,7 +99,7 @@ export async function openDesktop(parts: DesktopDeps): Promise<void> {
     } catch (error) {
       showError(
         `${command.command} did not end in order.`,
-        `${reasonOf(error)} Look at the timeline for what was done.`,
+        `${messageOf(error)} Look at the timeline for what was done.`,
       );
     }
   };
@@ -191,7 +192,7 @@ export async function openDesktop(parts: DesktopDeps): Promise<void> {
   const stopNetwork = watchNetwork(() => core.wake());
   const stopResume = watchResume(powerMonitor, () => {
     core.wake();
-    core.run({ command: 'look' }, 'app').catch((error: unknown) => report(`no look after waking: ${reasonOf(error)}`));
+    core.run({ command: 'look' }, 'app').catch((error: unknown) => report(`no look after waking: ${messageOf(error)}`));
   });
 
   const life: Lifecycle = new Lifecycle({
@@ -224,7 +225,7 @@ export async function openDesktop(parts: DesktopDeps): Promise<void> {
     },
     close: async (deadlineMs) => {
       // It stops listening at once; a client that hangs on must not eat the time that the servers have.
-      const controlClosed = control?.close().catch((error: unknown) => report(`control socket: ${reasonOf(error)}`));
+      const controlClosed = control?.close().catch((error: unknown) => report(`control socket: ${messageOf(error)}`));
       const done = await core.close(core.roll.settings.stopLocalServers, deadlineMs);
       await controlClosed;
       return done;

@@ -2,6 +2,7 @@
 
 import type { z } from 'zod';
 import { type RequestName, type RequestPayload, type RequestResult, requests } from '../app/roll/channels.ts';
+import { messageOf } from '../app/util/errors.ts';
 
 export type Handlers = {
   readonly [N in RequestName]: (payload: RequestPayload<N>) => RequestResult<N> | Promise<RequestResult<N>>;
@@ -86,7 +87,7 @@ export function registerRequests<E extends Sender>(
         if (!answered.ok) report(answered.message);
         return answered;
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         report(`${name} failed: ${error instanceof Error ? (error.stack ?? why) : why}`);
         return { ok: false, message: why };
       }

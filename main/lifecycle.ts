@@ -2,7 +2,7 @@
 
 import type { QuitReport } from '../app/supervisor/core.ts';
 import { plural } from '../app/text/words.ts';
-import { reasonOf } from './reason.ts';
+import { messageOf } from '../app/util/errors.ts';
 
 /** How long servers may take to stop, in milliseconds. */
 export const STOP_LIMIT_MS = 10_000;
@@ -84,7 +84,7 @@ export class Lifecycle {
       return await this.#parts.ask();
     } catch (error) {
       // Nobody could be asked, so nobody agreed to interrupt what is busy.
-      this.#parts.say(`Rollcall stays: its question could not be shown (${reasonOf(error)}). Quit again to insist.`);
+      this.#parts.say(`Rollcall stays: its question could not be shown (${messageOf(error)}). Quit again to insist.`);
       return false;
     }
   }
@@ -96,7 +96,7 @@ export class Lifecycle {
       this.#parts.leave();
     } catch (error) {
       // What stays on the screen goes with the process; the servers must be stopped all the same.
-      this.#parts.say(`Rollcall is quitting, but its windows did not close in order: ${reasonOf(error)}`);
+      this.#parts.say(`Rollcall is quitting, but its windows did not close in order: ${messageOf(error)}`);
     }
     const limit = this.#parts.stopLimitMs ?? STOP_LIMIT_MS;
     let timer: NodeJS.Timeout | undefined;
@@ -114,7 +114,7 @@ export class Lifecycle {
         this.#finish(report.failed.length > 0 || report.unwatched !== undefined ? 1 : 0, quitSentence(report));
       }
     } catch (error) {
-      this.#finish(1, `Rollcall has quit, but not in order: ${reasonOf(error)}`);
+      this.#finish(1, `Rollcall has quit, but not in order: ${messageOf(error)}`);
     } finally {
       clearTimeout(timer);
     }

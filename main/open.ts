@@ -1,8 +1,9 @@
 /** What the app opens outside itself: loopback URLs, files of ours, the clipboard. Nothing else. */
+
 import { existsSync } from 'node:fs';
 import { clipboard, shell } from 'electron';
 import type { Roll } from '../app/roll/schema.ts';
-import { reasonOf } from './reason.ts';
+import { messageOf } from '../app/util/errors.ts';
 import { urlOf } from './server-url.ts';
 
 type Done = { readonly ok: true } | { readonly ok: false; readonly message: string };
@@ -16,7 +17,7 @@ export async function openServerUrl(roll: Pick<Roll, 'servers'>, id: string): Pr
   } catch (error) {
     return {
       ok: false,
-      message: `No browser opened ${found.url} (${reasonOf(error)}). Copy the URL and open it yourself.`,
+      message: `No browser opened ${found.url} (${messageOf(error)}). Copy the URL and open it yourself.`,
     };
   }
 }

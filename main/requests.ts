@@ -1,14 +1,15 @@
 /** What each request of the window does. */
+
 import { existsSync } from 'node:fs';
 import { NoAudit } from '../app/audit/audit.ts';
 import type { Paths } from '../app/config/paths.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
 import { WriteFailed } from '../app/util/atomic-write.ts';
+import { messageOf } from '../app/util/errors.ts';
 import type { Handlers } from './ipc.ts';
 import { logElsewhere } from './log-elsewhere.ts';
 import { copyServerUrl, copyText, openFile, openServerUrl } from './open.ts';
 import { quitLabel } from './quit-words.ts';
-import { reasonOf } from './reason.ts';
 import { exportName, exportTimeline } from './timeline-export.ts';
 
 export interface RequestDeps {
@@ -54,7 +55,7 @@ export function requestHandlers(parts: RequestDeps): Handlers {
         return { ok: true, path, entries };
       } catch (error) {
         if (error instanceof WriteFailed || error instanceof NoAudit) return { ok: false, message: error.message };
-        return { ok: false, message: `The audit ${auditFile} could not be read: ${reasonOf(error)}` };
+        return { ok: false, message: `The audit ${auditFile} could not be read: ${messageOf(error)}` };
       }
     },
     'config.open': () => openFile(core.roll.settings.configPath, 'configuration file'),

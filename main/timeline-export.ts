@@ -1,4 +1,5 @@
 /** The timeline as a file: everything of a choice that the audit still holds, as JSON, secrets redacted once more. */
+
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { type AuditLine, auditLineSchema, NoAudit } from '../app/audit/audit.ts';
@@ -7,6 +8,7 @@ import type { AuditEntry } from '../app/roll/schema.ts';
 import { redactText } from '../app/servers/redact.ts';
 import { isChosen, type TimelineChoice } from '../app/text/timeline-words.ts';
 import { atomicWrite } from '../app/util/atomic-write.ts';
+import { codeOf } from '../app/util/errors.ts';
 
 /** An entry as it is exported: what the timeline shows, and who did it to what end. */
 export interface ExportedEntry extends AuditEntry {
@@ -57,7 +59,7 @@ async function* linesOf(path: string): AsyncGenerator<AuditLine> {
     // A FIFO under the audit's name must not stop the reader.
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
+    if (codeOf(error) === 'ENOENT') return;
     throw error;
   }
   try {

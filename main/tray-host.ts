@@ -2,8 +2,9 @@
  * Whether this desktop shows tray icons. On Linux an icon is seen only where a StatusNotifierWatcher with a host is on
  * the session bus; both come and go with the panel. (org.kde.StatusNotifierWatcher, freedesktop's StatusNotifierItem.)
  */
+
 import { Message, type MessageBus, MessageType, sessionBus } from '@jellybrick/dbus-next';
-import { reasonOf } from './reason.ts';
+import { messageOf } from '../app/util/errors.ts';
 
 const WATCHER = 'org.kde.StatusNotifierWatcher';
 const WATCHER_PATH = '/StatusNotifierWatcher';
@@ -72,7 +73,7 @@ export async function watchTrayHost(
 ): Promise<TrayHostWatch> {
   if (platform !== 'linux') return ALWAYS;
   const bus = await connect().catch((error: unknown) => {
-    report(`no session bus, so no tray icon: ${reasonOf(error)}`);
+    report(`no session bus, so no tray icon: ${messageOf(error)}`);
     return null;
   });
   if (bus === null) return NEVER;
@@ -104,7 +105,7 @@ export async function watchTrayHost(
     for (const match of MATCHES) await call(bus, BUS, '/org/freedesktop/DBus', 'AddMatch', BUS, [match]);
   } catch (error) {
     // Without its news the pulse still asks; a bus that answers nothing at all has no icon to show.
-    report(`the session bus does not tell of tray icons: ${reasonOf(error)}`);
+    report(`the session bus does not tell of tray icons: ${messageOf(error)}`);
   }
   state.present = await ask(bus).catch(() => false);
   return {

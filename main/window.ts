@@ -2,8 +2,8 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { app, BrowserWindow, nativeTheme, type Rectangle, type Session, screen, type WebFrameMain } from 'electron';
 import { z } from 'zod';
 import type { NavigationTarget, PushName, PushPayload } from '../app/roll/channels.ts';
+import { messageOf } from '../app/util/errors.ts';
 import { SCHEME, WINDOW_URL } from './app-scheme.ts';
-import { reasonOf } from './reason.ts';
 
 const SIZE = { width: 1180, height: 760 };
 const SMALLEST = { minWidth: 900, minHeight: 600 };
@@ -138,7 +138,7 @@ export class RollWindow {
       this.#parts.report(`the preload failed: ${error.stack ?? error.message}`);
     });
     window.loadURL(WINDOW_URL).catch((error: unknown) => {
-      this.#parts.report(`the window did not load: ${reasonOf(error)}`);
+      this.#parts.report(`the window did not load: ${messageOf(error)}`);
     });
   }
 }

@@ -2,6 +2,7 @@
  * The audit: one JSON line before each signal (the intent) and one after it (the outcome), refusals included, and
  * the events of the timeline. Append-only, 0600; when it grows past its limit it becomes `audit.1.jsonl`.
  */
+
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -21,6 +22,7 @@ import { z } from 'zod';
 import { idOf } from '../identity/ids.ts';
 import { type AuditEntry, identitySchema, idSchema, verdictWordSchema } from '../roll/schema.ts';
 import { remedyFor } from '../util/atomic-write.ts';
+import { codeOf, codeOrMessage } from '../util/errors.ts';
 import { writeWhole } from '../util/sync-files.ts';
 
 /**
@@ -167,7 +169,7 @@ export class AuditFile implements Audit {
       for (const line of readAudit(path).slice(-keep)) this.#recent.push(toEntry(line));
     } catch (error) {
       // The timeline begins empty; whether anything can be written is seen when something is.
-      this.#problem = `The audit ${path} cannot be read (${codeOf(error)}). Move it away, then start Rollcall again.`;
+      this.#problem = `The audit ${path} cannot be read (${codeOrMessage(error)}). Move it away, then start Rollcall again.`;
     }
   }
 
@@ -193,7 +195,7 @@ export class AuditFile implements Audit {
       this.#append(line);
       this.#keepReserve();
     } catch (error) {
-      if (!isFull(error) || !this.#giveUpReserve()) throw new AuditUnwritable(this.path, codeOf(error), error);
+      if (!isFull(error) || !this.#giveUpReserve()) throw new AuditUnwritable(this.path, codeOrMessage(error), error);
       this.#appendFromReserve(line);
     }
     this.#recent.push(toEntry(line));
@@ -226,7 +228,7 @@ export class AuditFile implements Audit {
     try {
       this.#append(line);
     } catch (error) {
-      throw new AuditUnwritable(this.path, codeOf(error), error);
+      throw new AuditUnwritable(this.path, codeOrMessage(error), error);
     }
   }
 
@@ -265,10 +267,6 @@ export class AuditFile implements Audit {
     const size = statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
     if (size > LIMIT_BYTES) renameSync(this.path, this.path.replace(/\.jsonl$/u, '.1.jsonl'));
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
 function isFull(error: unknown): boolean {
@@ -316,7 +314,7 @@ export function readAudit(path: string): AuditLine[] {
   try {
     text = readWhole(path);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOENT') return [];
     throw error;
   }
   const lines: AuditLine[] = [];

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-/** The `rollcall` command. Loads only what the verb needs: help must come at once. */
 import { homedir } from 'node:os';
+/** The `rollcall` command. Loads only what the verb needs: help must come at once. */
+import { messageOf } from '../util/errors.ts';
 import { type Arguments, type Context, DONE, type ExitCode, FAILED, USAGE, UsageError } from './io.ts';
 import { parseCommandLine } from './parse.ts';
 import { terminalIo } from './terminal-io.ts';
@@ -77,7 +78,7 @@ async function start(): Promise<ExitCode> {
       process.stderr.write(`rollcall: ${error.message} ${error.hint}\n`);
       return USAGE;
     }
-    process.stderr.write(`rollcall: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`rollcall: ${messageOf(error)}\n`);
     return FAILED;
   }
 }

@@ -1,7 +1,9 @@
 /** Changes that a person makes in the window, written into the configuration file without touching the rest of it. */
+
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { atomicWrite } from '../util/atomic-write.ts';
+import { codeOf } from '../util/errors.ts';
 import { edited, NotEditable, renamed } from './jsonc-edit.ts';
 import type { HostSettings } from './schema.ts';
 
@@ -32,7 +34,7 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = codeOf(error) ?? 'unknown';
     if (code === 'ENOENT') return '';
     throw new ConfigUnreadable(file, `it could not be read (${code})`, error);
   }
@@ -67,7 +69,7 @@ function behindLinks(file: string): string {
   try {
     return realpathSync(file);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = codeOf(error) ?? 'unknown';
     if (code !== 'ENOENT') throw new ConfigUnreadable(file, `it could not be followed (${code})`, error);
   }
   if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return file;

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { type Node, type ParseError, parseTree, printParseErrorCode, stripComments } from 'jsonc-parser';
 import type { z } from 'zod';
 import { listed } from '../text/words.ts';
+import { codeOf } from '../util/errors.ts';
 import {
   type Config,
   customKindSchema,
@@ -309,7 +310,7 @@ export function loadConfig(file: string): Loaded {
     const distrust = distrusted(file);
     return distrust === null ? loaded : withoutCommands(loaded, name, distrust);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = codeOf(error) ?? 'unknown';
     if (code === 'ENOENT') return { config: DEFAULTS, problems: [] };
     return whole(`could not be read (${code})`);
   }

@@ -1,9 +1,11 @@
 /** One connected `rollcall` command, as the app sees it. */
+
 import type { Socket } from 'node:net';
 import type { z } from 'zod';
 import { FrameReader, MalformedFrame } from '../ipc/frames.ts';
 import type { NavigationTarget } from '../roll/channels.ts';
 import type { Core } from '../supervisor/core.ts';
+import { messageOf } from '../util/errors.ts';
 import {
   ANSWER_LIMIT,
   frame,
@@ -139,7 +141,7 @@ export class Connection {
     this.#atOnce += 1;
     this.#onActive();
     this.#perform(request)
-      .catch((error: unknown) => this.#fail(id, error instanceof Error ? error.message : String(error)))
+      .catch((error: unknown) => this.#fail(id, messageOf(error)))
       .finally(() => {
         this.#atOnce -= 1;
         this.#onActive();

@@ -2,8 +2,10 @@
  * flock(2) on an open file: a lock that the kernel drops when the last descriptor of the open file is closed,
  * so also when its holder dies in any way. Node has no call for it. Sources: flock(2), flock(1), open(2) on Darwin.
  */
+
 import { spawnSync } from 'node:child_process';
 import { constants, openSync } from 'node:fs';
+import { codeOf } from '../util/errors.ts';
 
 export type FlockResult = 'taken' | 'held';
 
@@ -95,7 +97,7 @@ function openDarwin(path: string, flags: number): { readonly fd: number } | 'hel
   try {
     return { fd: openSync(path, flags | DARWIN_O_EXLOCK, 0o600) };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = codeOf(error) ?? 'unknown';
     if (code === 'EAGAIN' || code === 'EWOULDBLOCK') return 'held';
     if (['ENOLCK', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS'].includes(code)) {
       throw new FlockFailed(code, `open with O_EXLOCK answered ${code}`);

@@ -10,6 +10,7 @@
  * that still keeps to one writer on this machine, and records are per machine anyway. The returned lock carries a
  * warning to say. Where even that cannot be locked, nothing is written: `WriterUnavailable`.
  */
+
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -23,6 +24,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
+import { codeOf, codeOrMessage } from '../util/errors.ts';
 import { FlockFailed, openLocked } from './flock.ts';
 import { whatIsWrongWith } from './socket-path.ts';
 
@@ -109,7 +111,7 @@ export async function acquireWriter(
     if (error instanceof WriterHeld) throw error;
     // Where nothing can be written, servers can still be watched and what cannot be kept is said.
     const lockless = error instanceof FlockFailed || (error instanceof Error && codeOf(error) === 'EROFS');
-    if (!lockless || request.fallbackFolder === undefined) throw new WriterUnavailable(lockPath, whyOf(error));
+    if (!lockless || request.fallbackFolder === undefined) throw new WriterUnavailable(lockPath, codeOrMessage(error));
     return acquireFallback(lockPath, request, request.fallbackFolder, error, open);
   }
 }
@@ -136,7 +138,7 @@ async function acquireFallback(
     );
   } catch (error) {
     if (error instanceof WriterHeld) throw error;
-    throw new WriterUnavailable(lockPath, `${cause.message}; ${path}: ${whyOf(error)}`);
+    throw new WriterUnavailable(lockPath, `${cause.message}; ${path}: ${codeOrMessage(error)}`);
   }
 }
 
@@ -212,7 +214,7 @@ async function acquirePipe(lockPath: string, request: WriterRequest): Promise<Wr
       const { holder, pid, since } = readHolder(lockPath);
       throw new WriterHeld(holder, pid, since);
     }
-    throw new WriterUnavailable(pipe, whyOf(error));
+    throw new WriterUnavailable(pipe, codeOrMessage(error));
   }
   server.unref();
   try {
@@ -259,12 +261,4 @@ function readHolder(path: string): { holder: Holder | null; pid: number | null; 
 
 function digest(path: string): string {
   return createHash('sha256').update(resolve(path)).digest('hex').slice(0, 32);
-}
-
-function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
-}
-
-function whyOf(error: unknown): string {
-  return codeOf(error) ?? (error instanceof Error ? error.message : String(error));
 }

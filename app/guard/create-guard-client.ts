@@ -1,6 +1,8 @@
 /** Makes the keeper of this process: a run of its own, and the way a guard is started here. */
+
 import { randomUUID } from 'node:crypto';
 import type { Paths } from '../config/paths.ts';
+import { messageOf } from '../util/errors.ts';
 import { loadLibc } from '../util/libc.ts';
 import { guardCommand } from './command.ts';
 import { type Budgets, GuardClient } from './guard-client.ts';
@@ -22,7 +24,7 @@ export async function createGuardClient(request: GuardClientRequest): Promise<Gu
   // Where it cannot be written, a guard of an earlier run that was held up is kept from acting by its key alone.
   const problem = await writeLatestRunId(paths, runId).then(
     () => null,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    (error: unknown) => messageOf(error),
   );
   if (problem !== null) console.error(`rollcall: ${problem}`);
   const libc = await loadLibc();

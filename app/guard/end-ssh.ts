@@ -6,6 +6,7 @@ import type { Host } from '../hosts/host.ts';
 import { createLocalHost } from '../hosts/local/local-host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
 import { bundledLooker } from '../supervisor/local-core.ts';
+import { messageOf } from '../util/errors.ts';
 import { say } from './log.ts';
 
 /** ssh ends at once when it is asked to; one that is stopped does not. Milliseconds. */
@@ -24,10 +25,7 @@ export async function endSsh(processes: readonly ProcessRef[], paths: Paths): Pr
       await host.close();
     }
   } catch (error) {
-    say(
-      'ssh',
-      `the connections of the app could not be ended: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    say('ssh', `the connections of the app could not be ended: ${messageOf(error)}`);
   }
 }
 

@@ -12,6 +12,7 @@ import type { ProcessRef } from '../identity/identity.ts';
 import { FrameReader } from '../ipc/frames.ts';
 import type { Supervised } from '../supervisor/core.ts';
 import type { Afterwards, GuardListener, GuardPort } from '../supervisor/guard-port.ts';
+import { messageOf } from '../util/errors.ts';
 import type { GuardCommand } from './command.ts';
 import { openGuardLog } from './log.ts';
 import {
@@ -220,7 +221,7 @@ export class GuardClient implements GuardPort {
         stdio: ['ignore', log ?? 'ignore', log ?? 'ignore', 'pipe'],
       });
     } catch (error) {
-      this.#failed(`It could not be started: ${reason(error)}.`);
+      this.#failed(`It could not be started: ${messageOf(error)}.`);
       return;
     } finally {
       if (log !== null) closeSync(log);
@@ -230,7 +231,7 @@ export class GuardClient implements GuardPort {
       this.#spawning = true;
       child.once('error', (error) => {
         this.#spawning = false;
-        this.#failed(`It could not be started: ${reason(error)}.`);
+        this.#failed(`It could not be started: ${messageOf(error)}.`);
       });
       return;
     }
@@ -242,7 +243,7 @@ export class GuardClient implements GuardPort {
     try {
       return openGuardLog(this.#parts.paths.guardLog);
     } catch (error) {
-      this.#note(`The guard runs without a log: ${reason(error)}`);
+      this.#note(`The guard runs without a log: ${messageOf(error)}`);
       return null;
     }
   }
@@ -262,7 +263,7 @@ export class GuardClient implements GuardPort {
       over: false,
     };
     this.#running = running;
-    child.once('error', (error) => this.#lost(running, `It failed: ${reason(error)}.`));
+    child.once('error', (error) => this.#lost(running, `It failed: ${messageOf(error)}.`));
     child.once('exit', (code, signal) => {
       this.#lost(running, exitWords(code, signal));
       this.#tell();
@@ -444,8 +445,4 @@ function hasExited({ child }: Running): boolean {
 
 function exitWords(code: number | null, signal: string | null): string {
   return signal === null ? `It ended with code ${code ?? 'unknown'}.` : `It was ended by ${signal}.`;
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -6,6 +6,7 @@
  * `<hash>.<n>.begun` names who began it for the n-th time; it appears whole or not at all (link(2)), and only one
  * process can make the n-th. `<hash>.done` ends it.
  */
+
 import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -23,6 +24,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { ProcessRef, Verdict } from '../identity/identity.ts';
 import { processRefSchema } from '../records/schema.ts';
+import { codeOf } from '../util/errors.ts';
 import { syncFolder } from '../util/sync-files.ts';
 
 /** Finished keys older than this are forgotten, in milliseconds; so are the oldest above the number. */
@@ -140,7 +142,7 @@ export class IdempotencyStore {
     try {
       linkSync(temporary, join(folder, name));
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+      if (codeOf(error) === 'EEXIST') return false;
       throw error;
     } finally {
       unlinkSync(temporary);
@@ -153,7 +155,7 @@ export class IdempotencyStore {
     try {
       return readdirSync(this.#parts.folder);
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+      if (codeOf(error) === 'ENOENT') return [];
       throw error;
     }
   }
@@ -228,6 +230,6 @@ function unlinkQuietly(path: string): void {
     unlinkSync(path);
   } catch (error) {
     // Another process prunes as well.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
   }
 }

@@ -2,7 +2,9 @@
  * Entry of the guard. While the app lives it only keeps what it is told; the core is loaded when the app is gone. It
  * has a session of its own, so a terminal that closes or a Ctrl-C there does not reach it.
  */
+
 import { Socket } from 'node:net';
+import { messageOf } from '../util/errors.ts';
 import { say } from './log.ts';
 import { line } from './protocol.ts';
 import { latestRun } from './run-file.ts';
@@ -66,7 +68,7 @@ async function loadCore(): Promise<typeof import('./take-over.ts')> {
       return (await import(attempt === 1 ? core : `${core}?${attempt}`)) as typeof import('./take-over.ts');
     } catch (error) {
       if (attempt === LOAD_ATTEMPTS || told.signal.aborted) throw error;
-      say('failed', `the core could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
+      say('failed', `the core could not be loaded: ${messageOf(error)}`);
     }
     await new Promise((done) => setTimeout(done, LOAD_AGAIN_MS));
   }

@@ -2,8 +2,10 @@
  * The guard after the app has gone: the one writer, a supervisor without a face. It waits for a successor, ends what
  * nobody owns any more, and goes when nothing needs it.
  */
+
 import type { WriterLock } from '../control/writer-lock.ts';
 import { openLocalCore } from '../supervisor/local-core.ts';
+import { messageOf } from '../util/errors.ts';
 import { claimAfter } from './claim.ts';
 import { endSsh } from './end-ssh.ts';
 import { GRACE_MS, GRACE_VARIABLE } from './grace.ts';
@@ -38,7 +40,7 @@ export async function takeOver(work: TakeOver): Promise<void> {
       return await supervise(work, lock);
     } catch (error) {
       await lock.release();
-      say('take-over-failed', error instanceof Error ? error.message : String(error));
+      say('take-over-failed', messageOf(error));
       if (attempt === ATTEMPTS || work.signal.aborted) throw error;
     }
     await new Promise((done) => setTimeout(done, AGAIN_MS));

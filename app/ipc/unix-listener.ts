@@ -1,8 +1,10 @@
 /** A server on a Unix socket whose folder may be taken away under it: the end of a login session does that. */
+
 import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, lstatSync, unlinkSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../util/errors.ts';
 
 /** How often to look whether the socket is still there, in milliseconds. One lstat. */
 const EVERY_MS = 2000;
@@ -59,7 +61,7 @@ export async function listenUnix(options: UnixListenerOptions): Promise<UnixList
       else endings.push(next.stop());
       lost = null;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       if (why !== lost) options.onLost?.(why);
       lost = why;
     }

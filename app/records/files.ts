@@ -1,7 +1,9 @@
 /** Record files: reading and parsing them, and their text. Reading changes nothing; nothing is ever thrown away unread. */
+
 import { createHash } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { codeOrMessage } from '../util/errors.ts';
 import { RECORD_LIMIT_BYTES, RECORD_VERSION, recordSchema, type ServerRecord, upgraded } from './schema.ts';
 
 const DEEPEST = 32;
@@ -35,19 +37,15 @@ function hashOfHuge(beginning: Buffer, { size, mtimeNs, ino }: BigIntStats): str
   return createHash('sha256').update(beginning).update(`${size} ${mtimeNs} ${ino}`).digest('hex');
 }
 
-function code(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
-}
-
 /** Every file of the folder that ends in `.json`; a folder that does not exist yet holds none. */
 export function listRecords(folder: string): RecordFile[] {
   let names: string[];
   try {
     names = readdirSync(folder);
   } catch (error) {
-    if (code(error) === 'ENOENT') return [];
+    if (codeOrMessage(error) === 'ENOENT') return [];
     // Not even a folder, or not ours: what it may hold is unknown, and that is shown like a file that cannot be read.
-    const problem = `it could not be read as a folder (${code(error)})`;
+    const problem = `it could not be read as a folder (${codeOrMessage(error)})`;
     return [{ path: folder, sha256: '', record: null, problem, newer: false }];
   }
   return names
@@ -64,8 +62,14 @@ export function readRecord(path: string): RecordFile | null {
     // O_NONBLOCK: a FIFO with a record's name must not stop the reader. O_NOFOLLOW: a link is no record of ours.
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch (error) {
-    if (code(error) === 'ENOENT') return null;
-    return { path, sha256: '', record: null, problem: `it could not be opened (${code(error)})`, newer: false };
+    if (codeOrMessage(error) === 'ENOENT') return null;
+    return {
+      path,
+      sha256: '',
+      record: null,
+      problem: `it could not be opened (${codeOrMessage(error)})`,
+      newer: false,
+    };
   }
   try {
     const stat = fstatSync(descriptor, { bigint: true });
@@ -79,7 +83,7 @@ export function readRecord(path: string): RecordFile | null {
     }
     return { path, sha256: hashOf(bytes), ...parseRecord(bytes.toString('utf8'), basename(path, '.json')) };
   } catch (error) {
-    return { path, sha256: '', record: null, problem: `it could not be read (${code(error)})`, newer: false };
+    return { path, sha256: '', record: null, problem: `it could not be read (${codeOrMessage(error)})`, newer: false };
   } finally {
     closeSync(descriptor);
   }

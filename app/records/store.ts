@@ -1,7 +1,9 @@
 /** Our own records: every write is atomic; nothing is ever deleted unread. */
+
 import { accessSync, constants, mkdirSync, renameSync, unlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { atomicWrite, remedyFor } from '../util/atomic-write.ts';
+import { codeOrMessage } from '../util/errors.ts';
 import { listRecords, type RecordFile, readRecord, textOf } from './files.ts';
 import type { ServerRecord } from './schema.ts';
 
@@ -35,10 +37,6 @@ function makeAgain(folder: string): void {
   } catch {
     // The write that follows fails for the same reason, and says so.
   }
-}
-
-function code(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
 /** Where the records of one host are: beside us, or on that host. Nothing is changed by reading. */
@@ -106,7 +104,8 @@ export class LocalRecords implements RecordStore {
     try {
       unlinkSync(this.pathOf(nonce));
     } catch (error) {
-      if (code(error) !== 'ENOENT') throw new RecordStuck(this.pathOf(nonce), 'removed', code(error), error);
+      if (codeOrMessage(error) !== 'ENOENT')
+        throw new RecordStuck(this.pathOf(nonce), 'removed', codeOrMessage(error), error);
     }
   }
 
@@ -116,8 +115,8 @@ export class LocalRecords implements RecordStore {
       return null;
     } catch (error) {
       // A folder that somebody removed is made again by the next write.
-      if (code(error) === 'ENOENT') return null;
-      return `${this.folder} cannot be written (${code(error)}). ${remedyFor(code(error))}`;
+      if (codeOrMessage(error) === 'ENOENT') return null;
+      return `${this.folder} cannot be written (${codeOrMessage(error)}). ${remedyFor(codeOrMessage(error))}`;
     }
   }
 
@@ -129,7 +128,7 @@ export class LocalRecords implements RecordStore {
       mkdirSync(this.aside, { recursive: true, mode: 0o700 });
       renameSync(path, target);
     } catch (error) {
-      throw new RecordStuck(path, 'moved aside', code(error), error);
+      throw new RecordStuck(path, 'moved aside', codeOrMessage(error), error);
     }
     return target;
   }

@@ -1,4 +1,5 @@
 /** Work that nobody awaits. What goes wrong in it is kept for the person to see until the same work succeeds. */
+import { messageOf } from '../util/errors.ts';
 export type BackgroundWork =
   | 'settings'
   | 'programs'
@@ -34,7 +35,7 @@ export class BackgroundTasks {
 
   /** As `failed`, without calling anybody. */
   note(what: BackgroundWork, error: unknown): void {
-    this.#problems.set(what, error instanceof Error ? error.message : String(error));
+    this.#problems.set(what, messageOf(error));
   }
 
   /** It has succeeded, or was told. */

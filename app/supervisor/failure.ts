@@ -5,6 +5,7 @@ import { RecordStuck } from '../records/store.ts';
 import type { CommandResult, Failure } from '../roll/commands.ts';
 import type { ReapResult } from '../roll/schema.ts';
 import { WriteFailed } from '../util/atomic-write.ts';
+import { messageOf } from '../util/errors.ts';
 
 /** An act that was not done; carries what the person is told. */
 export class ActFailed extends Error {
@@ -27,7 +28,7 @@ export function done(message: string, results: ReapResult[] = []): CommandResult
 /** What the person is told of an error that nobody foresaw: the cause, and where to look. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof ActFailed) return error.failure;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof SshFailed) return { code: error.code, message, remedy: error.remedy, detail: error.output };
   if (error instanceof StartHeld) return { code: 'start-held', message, remedy: '', detail: null };
   if (error instanceof WriteFailed || error instanceof RecordStuck || error instanceof AuditUnwritable) {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { codeOf } from './errors.ts';
 
 /** What a person can do about a file that cannot be written, by the system's word for the cause. */
 export function remedyFor(code: string): string {
@@ -87,7 +88,7 @@ export async function atomicWrite(path: string, text: string): Promise<void> {
     await unlink(temporary).catch(() => {
       // It was never made, or it has already been renamed.
     });
-    const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+    const code = codeOf(error) ?? 'unknown';
     throw new WriteFailed(path, code, error);
   }
 }

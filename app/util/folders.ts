@@ -1,4 +1,5 @@
 import { chmodSync, lstatSync, mkdirSync, type Stats, statSync } from 'node:fs';
+import { codeOf } from './errors.ts';
 
 /** A folder cannot be used, because others could reach into it or because it is none. */
 export class UnsafeFolder extends Error {
@@ -35,7 +36,7 @@ function make(path: string): void {
     // Folders above (~/.local, ~/.local/state) are made for us alone, too, as the XDG rules ask.
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+    const code = codeOf(error) ?? 'unknown';
     throw new FolderFailed(path, code, error);
   }
 }

@@ -2,6 +2,7 @@
  * The few Linux calls that Node lacks, through koffi. Loaded on first use and only on Linux; where it cannot be
  * loaded the reason is kept, and the host says how it signals without it.
  */
+import { messageOf } from './errors.ts';
 export interface Libc {
   /** A pidfd, or the name of the error: `ESRCH`, `EINVAL`, `ENOENT`, `EPERM`, `ENOSYS`, `EMFILE`. */
   pidfdOpen(pid: number): { readonly fd: number } | { readonly error: string };
@@ -94,7 +95,7 @@ async function bind(): Promise<LibcLoad> {
   } catch (error) {
     return {
       loaded: false,
-      why: `the system library could not be bound: ${error instanceof Error ? error.message : String(error)}`,
+      why: `the system library could not be bound: ${messageOf(error)}`,
     };
   }
 }

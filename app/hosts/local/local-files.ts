@@ -2,6 +2,7 @@ import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { loopbackOf } from '../../servers/client/http.ts';
 import type { DialAddress } from '../../servers/kind.ts';
 import { findOnPath, isProgramFile } from '../../servers/start/programs.ts';
+import { codeOf } from '../../util/errors.ts';
 import type { Folder, Host, Listener } from '../host.ts';
 import { tail } from './tail.ts';
 
@@ -32,7 +33,7 @@ export abstract class LocalFiles
       if (stat === undefined) return { found: false, why: 'absent' };
       return stat.isDirectory() ? { found: true, path: realpathSync(path) } : { found: false, why: 'no-folder' };
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : null;
+      const code = codeOf(error);
       return { found: false, why: code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : 'unreadable' };
     }
   }

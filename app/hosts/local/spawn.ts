@@ -2,6 +2,7 @@ import { spawn as spawnChild } from 'node:child_process';
 import { closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ProcessRef } from '../../identity/identity.ts';
+import { codeOf, messageOf } from '../../util/errors.ts';
 import type { Libc } from '../../util/libc.ts';
 import type { ExitStatus, Spawned, SpawnRequest } from '../host.ts';
 
@@ -19,9 +20,8 @@ export class SpawnFailed extends Error {
 }
 
 function failure(request: SpawnRequest, error: unknown): SpawnFailed {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : null;
-  const what =
-    code === 'ENOENT' ? 'it or its folder does not exist' : error instanceof Error ? error.message : String(error);
+  const code = codeOf(error);
+  const what = code === 'ENOENT' ? 'it or its folder does not exist' : messageOf(error);
   return new SpawnFailed(
     request.argv[0],
     code,
@@ -64,7 +64,7 @@ export async function spawnDetached(
     throw new SpawnFailed(
       program,
       null,
-      `The log ${request.logPath} could not be opened: ${error instanceof Error ? error.message : String(error)}. Nothing was started.`,
+      `The log ${request.logPath} could not be opened: ${messageOf(error)}. Nothing was started.`,
     );
   }
   try {

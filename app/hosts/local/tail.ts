@@ -1,5 +1,7 @@
 /** Logs are appended to by the servers themselves and read by their ends. */
+
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { codeOf } from '../../util/errors.ts';
 
 /** The end of a file as text, cut at a line; an absent file is empty. */
 export function tail(path: string, limitBytes: number): { text: string; truncated: boolean } {
@@ -7,7 +9,7 @@ export function tail(path: string, limitBytes: number): { text: string; truncate
   try {
     descriptor = openSync(path, 'r');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { text: '', truncated: false };
+    if (codeOf(error) === 'ENOENT') return { text: '', truncated: false };
     throw error;
   }
   try {

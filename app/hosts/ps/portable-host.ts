@@ -2,9 +2,11 @@
  * This machine where it has no procfs (macOS, Windows): verify, then kill, with a moment between the two. Tried on
  * Linux through `ps`; macOS and Windows themselves could not be tried where this was written.
  */
+
 import type { Observation, Observer, ProcessRef, Verdict } from '../../identity/identity.ts';
 import { judge } from '../../identity/judge.ts';
 import { refusePid } from '../../identity/refuse.ts';
+import { messageOf } from '../../util/errors.ts';
 import type {
   ExitStatus,
   Host,
@@ -18,7 +20,7 @@ import type {
 } from '../host.ts';
 import { LocalFiles } from '../local/local-files.ts';
 import type { Recognise } from '../local/look/candidates.ts';
-import { type Looker, reasonOf } from '../local/look/looker.ts';
+import type { Looker } from '../local/look/looker.ts';
 import { machineReader } from '../local/machine.ts';
 import { pollExit, VerifyingHandle } from '../local/process/process-handle.ts';
 import { spawnDetached } from '../local/spawn.ts';
@@ -95,7 +97,7 @@ class PortableHost extends LocalFiles implements Host {
       if (!own) return { verdict: 'unknown', why: 'it belongs to another user, whose processes are never touched' };
       return verdict;
     } catch (error) {
-      return judge(ref, this.#observer, { found: 'failed', why: reasonOf(error) });
+      return judge(ref, this.#observer, { found: 'failed', why: messageOf(error) });
     }
   }
 

@@ -2,8 +2,10 @@
  * Looks where there is no procfs: identity from the system's own lister, memory, load and sockets from
  * systeminformation. Environments, namespaces and ignored signals stay unknown, and each server's gap says so.
  */
+
 import { performance } from 'node:perf_hooks';
 import type { Systeminformation } from 'systeminformation';
+import { messageOf } from '../../util/errors.ts';
 import {
   type Client,
   type Listening,
@@ -14,7 +16,7 @@ import {
   type UnprovedProcess,
 } from '../host.ts';
 import { type Recognise, recogniseAll } from '../local/look/candidates.ts';
-import { type Looker, type LookingPlace, reasonOf } from '../local/look/looker.ts';
+import type { Looker, LookingPlace } from '../local/look/looker.ts';
 import { isReaper } from '../local/look/reapers.ts';
 import { besideServers, relevant } from '../local/look/relevance.ts';
 import { hashArgv } from '../local/procfs/argv.ts';
@@ -60,7 +62,7 @@ export function portableLooker(recognise: Recognise): Looker {
     async portHolder(port) {
       const { networkConnections } = await system();
       const connections = await networkConnections().catch((error: unknown) => {
-        throw new LookFailed(reasonOf(error), error);
+        throw new LookFailed(messageOf(error), error);
       });
       const listener = connections.find((socket) => isListening(socket) && Number(socket.localPort) === port);
       if (listener === undefined) return null;

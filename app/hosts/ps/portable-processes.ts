@@ -4,11 +4,12 @@
  *
  * The Windows side and lsof on macOS could not be tried where this was written; see docs/verified.md.
  */
+
 import { execFile } from 'node:child_process';
 import { readlinkSync, statSync } from 'node:fs';
 import type { Executable, StartTime } from '../../identity/identity.ts';
+import { messageOf } from '../../util/errors.ts';
 import { LookFailed } from '../host.ts';
-import { reasonOf } from '../local/look/looker.ts';
 
 const DEADLINE_MS = 5000;
 /** PowerShell alone takes a second to start. */
@@ -184,7 +185,7 @@ export async function listProcesses(): Promise<ListedProcess[]> {
     if (rows.length === 0) throw new Error('the lister named no process');
     return rows;
   } catch (error) {
-    throw new LookFailed(reasonOf(error), error);
+    throw new LookFailed(messageOf(error), error);
   }
 }
 
@@ -193,7 +194,7 @@ export async function listOne(pid: number): Promise<ListedProcess | null> {
   try {
     return (await list(pid)).find((row) => row.pid === pid) ?? null;
   } catch (error) {
-    throw new LookFailed(reasonOf(error), error);
+    throw new LookFailed(messageOf(error), error);
   }
 }
 

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { isIPv4 } from 'node:net';
+import { codeOf } from '../../util/errors.ts';
 import type { Endpoint } from '../kind.ts';
 
 /** The most that is read of any answer, in bytes. */
@@ -49,7 +50,7 @@ export interface Asked {
 
 /** Why a request broke, in words; without the raw message, which may quote the other side. */
 export function causeOf(error: unknown, endpoint: Endpoint): string {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = codeOf(error) ?? '';
   if (code === 'ENOENT' && endpoint.at.type === 'socket') return 'the way to it is not open';
   if (code === 'ECONNREFUSED') return `nothing listens on ${hostPort(endpoint.address, endpoint.port)}`;
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'it closed the connection before it had answered';

@@ -1,7 +1,9 @@
 /** Reads what other tools wrote, bounded, and changes nothing. */
+
 import { watch } from 'node:fs';
 import { constants, lstat, open, opendir } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { codeOf } from '../../util/errors.ts';
 
 /** Names in one folder that are looked at before it is given up; far more than any tool leaves. */
 const NAMES_LIMIT = 20_000;
@@ -39,13 +41,8 @@ export type FileRead =
   /** The text is null where it is larger than the limit, the stamp where it may have changed again unseen. */
   | { readonly same: false; readonly text: string | null; readonly stamp: string | null };
 
-/** The system's word for what went wrong: `ENOSPC`. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
-}
-
 function isAbsence(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error));
+  return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '');
 }
 
 /** Null for an absence; other errors go on. */

@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path';
+import { codeOrMessage } from '../../util/errors.ts';
 import { type ClaudeRecord, isClaudeFile, parseClaude } from './claude.ts';
 import { type EntirePointer, type EntireRecord, isEntireFile, parseEntire, parseEntirePointer } from './entire.ts';
-import { codeOf, type ForeignIo } from './io.ts';
+import type { ForeignIo } from './io.ts';
 
 export type ForeignRecord = ClaudeRecord | EntireRecord | EntirePointer;
 
@@ -67,7 +68,7 @@ export class RecordFiles {
       names = listed.names;
       if (listed.more) this.#problem = `There are more session files in ${folder} than are read. Remove the old ones.`;
     } catch (error) {
-      this.#problem = `The session files in ${folder} could not be read (${codeOf(error)}). Make the folder readable for you.`;
+      this.#problem = `The session files in ${folder} could not be read (${codeOrMessage(error)}). Make the folder readable for you.`;
       for (const [path, file] of this.#known) {
         if (dirname(path) === folder) keep({ ...file, stamp: null, fresh: false });
       }

@@ -1,4 +1,5 @@
-import { codeOf, type ForeignIo } from './io.ts';
+import { codeOrMessage } from '../../util/errors.ts';
+import type { ForeignIo } from './io.ts';
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR']);
 
@@ -54,7 +55,7 @@ export class WatchedFolders {
 
   #failed(folder: string, error: unknown): void {
     this.#drop(folder);
-    const code = codeOf(error);
+    const code = codeOrMessage(error);
     // No folder yet, or no longer: nothing is wrong.
     if (!ABSENT.has(code)) this.#failures.set(folder, code);
   }

@@ -1,4 +1,5 @@
 import type { ProcessInfo } from '../../hosts/host.ts';
+import { messageOf } from '../../util/errors.ts';
 import { claudeFolder, judgeClaude } from './claude.ts';
 import { entireFolder, entireLiveFolder, judgeEntire, judgePointer } from './entire.ts';
 import { Fileless, type FilelessTiming } from './fileless.ts';
@@ -240,7 +241,7 @@ export class ForeignSessions {
       const info = await this.#options.inspect(pid);
       return info === null ? ABSENT : { found: 'process', info };
     } catch (error) {
-      return { found: 'failed', why: error instanceof Error ? error.message : String(error) };
+      return { found: 'failed', why: messageOf(error) };
     }
   }
 

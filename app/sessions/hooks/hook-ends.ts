@@ -3,6 +3,7 @@
 import type { Audit } from '../../audit/audit.ts';
 import type { Host } from '../../hosts/host.ts';
 import type { ProcessRef } from '../../identity/identity.ts';
+import { codeOf } from '../../util/errors.ts';
 
 /** After SIGKILL, a process is gone as soon as the kernel lets go of it; milliseconds. */
 const KILLED_MS = 5000;
@@ -104,7 +105,7 @@ function endGroup(leader: number): boolean {
     return true;
   } catch (error) {
     // It ended in this moment.
-    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    if (codeOf(error) === 'ESRCH') return false;
     throw error;
   }
 }

@@ -1,8 +1,10 @@
 /** The files of hooks that are due: what they are given, what they write, and what came of them. */
+
 import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { oneLine, redactText } from '../../servers/redact.ts';
+import { codeOf } from '../../util/errors.ts';
 
 /** What is shown of a hook's output: its last lines. */
 const LINES = 20;
@@ -16,10 +18,6 @@ export type Result =
   | { readonly came: 'cut-off' }
   /** The hook was never started. */
   | { readonly came: 'not-begun' };
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : null;
-}
 
 function readText(path: string): string | null {
   try {

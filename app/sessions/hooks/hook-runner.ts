@@ -2,6 +2,7 @@
  * Starts the process that runs a hook (run-hook.sh), and holds it at its gate until whoever starts it has written down who
  * it is: so no hook runs of which the next one of us would not know.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { LOCAL_HOST, type SessionEndHook } from '../../config/schema.ts';
@@ -10,6 +11,7 @@ import type { ProcessRef } from '../../identity/identity.ts';
 import { loginPath } from '../../servers/start/login-path.ts';
 import { findOnPath } from '../../servers/start/programs.ts';
 import { atomicWrite } from '../../util/atomic-write.ts';
+import { messageOf } from '../../util/errors.ts';
 import { ensurePrivateFolder } from '../../util/folders.ts';
 import { loadLibc } from '../../util/libc.ts';
 import type { SessionRun } from '../session-run.ts';
@@ -111,7 +113,7 @@ async function atGate({ host }: RunnerDeps, child: ChildProcess): Promise<Runner
   } catch (error) {
     gate.destroy();
     if (error instanceof RunnerFailed) throw error;
-    const what = error instanceof Error ? error.message : String(error);
+    const what = messageOf(error);
     throw new RunnerFailed(`its runner could not be read (${what})`, error);
   }
 }

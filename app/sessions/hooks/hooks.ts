@@ -7,6 +7,7 @@
 import type { Audit } from '../../audit/audit.ts';
 import type { SessionEndHook } from '../../config/schema.ts';
 import type { Host } from '../../hosts/host.ts';
+import { messageOf } from '../../util/errors.ts';
 import type { SessionRun } from '../session-run.ts';
 import type { Attempt, DueHook, HookRef, Ledger } from '../store/ledger.ts';
 import { RunnerEnds, type RunnerOf } from './hook-ends.ts';
@@ -194,7 +195,7 @@ export class Hooks {
       due.attempt !== null ? this.#takeOver(due, due.attempt) : setting === null ? null : this.#start(due, setting);
     void Promise.resolve(work)
       .catch((error: unknown): Outcome => {
-        const why = error instanceof RunnerFailed ? error.why : error instanceof Error ? error.message : String(error);
+        const why = error instanceof RunnerFailed ? error.why : messageOf(error);
         return { done: false, why: why.replace(/\.$/u, ''), output: '', counts: true };
       })
       .then((outcome) => {

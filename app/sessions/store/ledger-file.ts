@@ -1,4 +1,5 @@
 /** The ledger's file: lines are appended and synced, and the whole is replaced at once; nothing here knows what they say. */
+
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -15,6 +16,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { remedyFor } from '../../util/atomic-write.ts';
+import { codeOf, codeOrMessage } from '../../util/errors.ts';
 import { syncFolder, writeWhole } from '../../util/sync-files.ts';
 
 /** What is longer is no ledger of ours, in bytes. */
@@ -33,12 +35,8 @@ export class LedgerFailed extends Error {
   }
 }
 
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
-}
-
 function unwritable(path: string, error: unknown): LedgerFailed {
-  const code = codeOf(error);
+  const code = codeOrMessage(error);
   return new LedgerFailed(
     path,
     code,
@@ -59,7 +57,7 @@ export function readLedger(path: string): string {
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return '';
-    throw unreadable(path, codeOf(error), error);
+    throw unreadable(path, codeOrMessage(error), error);
   }
   try {
     const stats = fstatSync(descriptor);
@@ -67,7 +65,7 @@ export function readLedger(path: string): string {
     if (stats.size > LIMIT_BYTES) throw unreadable(path, 'it is larger than 256 MB');
     return readFileSync(descriptor, 'utf8');
   } catch (error) {
-    throw error instanceof LedgerFailed ? error : unreadable(path, codeOf(error), error);
+    throw error instanceof LedgerFailed ? error : unreadable(path, codeOrMessage(error), error);
   } finally {
     closeSync(descriptor);
   }

@@ -6,6 +6,7 @@ import type { Command, CommandResult } from '../../roll/commands.ts';
 import type { ReapResult } from '../../roll/schema.ts';
 import { interruptions } from '../../text/session-words.ts';
 import { rowName } from '../../text/words.ts';
+import { messageOf } from '../../util/errors.ts';
 import type { Actor, QuitReport } from '../core.ts';
 import { ActFailed, done, failed } from '../failure.ts';
 import type { JudgedServer } from '../judged-server.ts';
@@ -406,7 +407,7 @@ export class CommandHandler {
     try {
       return await Promise.race([this.#unreached(), late]);
     } catch (error) {
-      return [error instanceof Error ? error.message : String(error)];
+      return [messageOf(error)];
     } finally {
       clearTimeout(timer);
     }

@@ -1,6 +1,8 @@
 /** What a PID or an id is, in words. */
+
 import type { Host } from '../../hosts/host.ts';
 import { rowName } from '../../text/words.ts';
+import { messageOf } from '../../util/errors.ts';
 import type { Explanation } from '../core.ts';
 import { unprovedSentence } from '../faults.ts';
 import type { JudgedLook } from '../monitor/host-monitor.ts';
@@ -58,6 +60,6 @@ async function describePid(pid: number, sight: JudgedLook | null, host: Host): P
     if (info === null) return `No process has PID ${pid}.`;
     return `PID ${pid} is ${nameOf(info)}, which is no agent server that Rollcall knows and no leftover of one; it is never signalled.`;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

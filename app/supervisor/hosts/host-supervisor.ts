@@ -12,6 +12,7 @@ import type { ProgramFinder } from '../../servers/kind.ts';
 import type { ForeignSessions } from '../../sessions/foreign/watcher.ts';
 import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { atomicWrite } from '../../util/atomic-write.ts';
+import { messageOf } from '../../util/errors.ts';
 import { OnceSoon } from '../../util/once-soon.ts';
 import { AuditReporter } from '../audit-reporter.ts';
 import { BackgroundTasks } from '../background-tasks.ts';
@@ -290,7 +291,7 @@ export class HostSupervisor {
       this.#accept(sight);
     } catch (error) {
       // The roll keeps what was last seen, with the time it was seen at, and says why nothing newer is there.
-      this.#problem = error instanceof Error ? error.message : String(error);
+      this.#problem = messageOf(error);
       this.#publish();
     }
   }

@@ -15,6 +15,7 @@ import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
 import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { plural } from '../../text/words.ts';
+import { messageOf } from '../../util/errors.ts';
 import type { Mode } from '../core.ts';
 import { ServerHistory } from '../monitor/server-history.ts';
 import type { SettingsSource } from '../settings.ts';
@@ -323,7 +324,7 @@ function disconnected(name: string): SshFailed {
 
 function asFailure(name: string, error: unknown): SshFailed {
   if (error instanceof SshFailed) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return new SshFailed(
     name,
     'probe',

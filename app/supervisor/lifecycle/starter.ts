@@ -2,6 +2,7 @@
  * Starting a server (DESIGN rule 4.8): a planned record, the spawn with its nonce, the search for the process that
  * really listens, its own health endpoint, the bound record. Whatever fails, nothing that was started stays.
  */
+
 import { randomUUID } from 'node:crypto';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Host, ProcessInfo, Spawned } from '../../hosts/host.ts';
@@ -14,6 +15,7 @@ import type { Endpoint } from '../../servers/kind.ts';
 import { redactArgv } from '../../servers/redact.ts';
 import { serverEnvironment } from '../../servers/start/environment.ts';
 import { remedyFor, WriteFailed } from '../../util/atomic-write.ts';
+import { messageOf } from '../../util/errors.ts';
 import { ActFailed } from '../failure.ts';
 import { planHashOf } from '../monitor/outdated.ts';
 import { endStart } from './abandon.ts';
@@ -179,7 +181,7 @@ async function spawn(
       logPath,
     });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     if (error instanceof SshFailed) {
       const message = `It is not known whether ${order.kind.name} was started on ${deps.host.name}: ${why}`;
       throw new ActFailed('not-known', message, 'Look at the list when the host is connected again.', error.output);
@@ -204,7 +206,7 @@ async function abandon(
   const subject = `${order.kind.name} in ${order.directory}`;
   const ended = await endStart(deps, spawned, record, subject, order.kind);
   if (ended === null || ended.outcome === 'gone') await deps.store.remove(record.nonce);
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   deps.audit.note({
     event: 'start-failed',
     by: deps.by,

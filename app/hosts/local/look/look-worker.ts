@@ -1,10 +1,12 @@
 /** Entry point of the thread that takes looks: it alone reads the process table, so the caller never waits for it. */
+
 import { parentPort, workerData } from 'node:worker_threads';
 import { recognise } from '../../../servers/recognition/recognise.ts';
+import { messageOf } from '../../../util/errors.ts';
 import { ReadFailed } from '../../host.ts';
 import type { Collector } from './collect.ts';
 import { BEAT, type FromWorker, type ToWorker, type WorkerStart } from './look-protocol.ts';
-import { collectorFor, reasonOf } from './looker.ts';
+import { collectorFor } from './looker.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('look-worker runs as a worker thread only.');
@@ -27,7 +29,7 @@ function answer(asked: ToWorker, from: Collector): FromWorker {
     }
   } catch (error) {
     if (error instanceof ReadFailed) return { answer: 'unreadable', id: asked.id, pid: error.pid, why: error.why };
-    return { answer: 'failed', id: asked.id, why: reasonOf(error) };
+    return { answer: 'failed', id: asked.id, why: messageOf(error) };
   }
 }
 

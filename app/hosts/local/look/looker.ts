@@ -1,4 +1,5 @@
 import type { Observer } from '../../../identity/identity.ts';
+import { messageOf } from '../../../util/errors.ts';
 import { loadLibc } from '../../../util/libc.ts';
 import { type Look, LookFailed, type LookRequest, type ProcessInfo } from '../../host.ts';
 import { ProcReader } from '../procfs/read.ts';
@@ -59,7 +60,7 @@ export function inlineLooker(recognise: Recognise): Looker {
       try {
         return started().look(request);
       } catch (error) {
-        throw error instanceof LookFailed ? error : new LookFailed(reasonOf(error), error);
+        throw error instanceof LookFailed ? error : new LookFailed(messageOf(error), error);
       }
     },
     async inspect(pid) {
@@ -72,9 +73,4 @@ export function inlineLooker(recognise: Recognise): Looker {
       collector = null;
     },
   };
-}
-
-/** What an error says. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

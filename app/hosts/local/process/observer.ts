@@ -2,6 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Observer } from '../../../identity/identity.ts';
+import { codeOf } from '../../../util/errors.ts';
 
 /** The observer's place could not be told, so no identity can be made or judged. */
 export class ObserverUnknown extends Error {
@@ -36,7 +37,7 @@ export function keptId(stateDir: string): string {
   try {
     writeFileSync(path, `${randomUUID()}\n`, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
   const id = readId(path);
   if (id === null) throw new Error(`${path} is empty`);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProcessRef, Verdict } from '../../../identity/identity.ts';
+import { codeOf, messageOf } from '../../../util/errors.ts';
 import type { Libc } from '../../../util/libc.ts';
 import type { ProcessHandle, Signal, SignalOutcome } from '../../host.ts';
 import type { ExitWatcher } from './exit-watcher.ts';
@@ -121,10 +122,10 @@ export class VerifyingHandle implements ProcessHandle {
       process.kill(this.ref.identity.pid, signal);
       return { sent: true };
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : null;
+      const code = codeOf(error);
       if (code === 'ESRCH')
         return { sent: false, verdict: { verdict: 'gone', why: 'it exited just before the signal' } };
-      return notSent(`the system refused the signal: ${error instanceof Error ? error.message : String(error)}`);
+      return notSent(`the system refused the signal: ${messageOf(error)}`);
     }
   }
 

@@ -8,6 +8,7 @@ import type {
 } from '../../../identity/identity.ts';
 import { judge } from '../../../identity/judge.ts';
 import { refusePid } from '../../../identity/refuse.ts';
+import { codeOf } from '../../../util/errors.ts';
 import type { Libc } from '../../../util/libc.ts';
 import { livePath, TICKS_PER_SECOND } from '../look/process-table.ts';
 import { hashArgv } from '../procfs/argv.ts';
@@ -148,7 +149,7 @@ export class Verifier {
     try {
       process.kill(pid, 0); // signal 0 sends nothing: it asks whether the number is in use
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : null;
+      const code = codeOf(error);
       if (code === 'ESRCH') return { found: 'absent' };
       if (code === 'EPERM') return { found: 'denied', why: 'it is alive, but hidden from this user' };
     }

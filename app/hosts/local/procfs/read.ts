@@ -1,5 +1,6 @@
 import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import type { Executable } from '../../../identity/identity.ts';
+import { codeOf } from '../../../util/errors.ts';
 import type { Libc } from '../../../util/libc.ts';
 
 /** Why a file of `/proc` could not be read. */
@@ -20,7 +21,7 @@ const VIEWS_KEPT = 1024;
 const READ_LIMIT = 16 * 1024 * 1024;
 
 function unread(error: unknown, doing: string): Unread {
-  return unreadAs(error instanceof Error && 'code' in error ? String(error.code) : 'UNKNOWN', doing);
+  return unreadAs(codeOf(error) ?? 'UNKNOWN', doing);
 }
 
 function unreadAs(code: string, doing: string): Unread {

@@ -1,4 +1,5 @@
 /** Real processes for tests: each is ended, by its own handle or its verified number, when the test is over. */
+
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -7,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 import type { ProcessRef } from '../../../identity/identity.ts';
+import { codeOf } from '../../../util/errors.ts';
 import { parseStat } from '../procfs/stat.ts';
 
 /** Not the shim of a version manager: a shell in between would be the child. */
@@ -70,7 +72,7 @@ export function endOrphanAfterTest(pid: number): void {
       process.kill(pid, 'SIGKILL');
     } catch (error) {
       // It may end by itself between the two.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+      if (codeOf(error) !== 'ESRCH') throw error;
     }
   });
 }

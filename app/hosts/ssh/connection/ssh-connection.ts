@@ -1,4 +1,5 @@
 import type { ProcessRef } from '../../../identity/identity.ts';
+import { messageOf } from '../../../util/errors.ts';
 import type { Question } from '../askpass/questions.ts';
 import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFailed } from '../contract.ts';
 import { explainClosedAtOnce, isPermanent } from '../diagnostics/explain.ts';
@@ -302,7 +303,7 @@ function stuck(alias: string, responds: boolean): SshFailed {
 }
 
 function unexpected(alias: string, error: unknown): SshFailed {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return new SshFailed(
     alias,
     'link',

@@ -1,4 +1,5 @@
 /** Looks at a remote machine: the local machine's own collector over a `/proc` that was fetched. */
+import { messageOf } from '../../../util/errors.ts';
 import { type Look, LookFailed, type LookRequest, MARK_NAMES, type ProcessInfo, ReadFailed } from '../../host.ts';
 import type { Recognise } from '../../local/look/candidates.ts';
 import { Collector, type Wanted } from '../../local/look/collect.ts';
@@ -152,7 +153,7 @@ export class RemoteLooker {
     try {
       await this.#fetch({ pids: [pid] });
     } catch (error) {
-      throw new ReadFailed(pid, reasonOf(error));
+      throw new ReadFailed(pid, messageOf(error));
     }
     return this.#collector.inspect(pid);
   }
@@ -232,7 +233,7 @@ export class RemoteLooker {
     try {
       answer = await this.#shell.run(lookScript, parameters, DEADLINE_MS);
     } catch (error) {
-      throw new LookFailed(reasonOf(error), error, this.#shell.host);
+      throw new LookFailed(messageOf(error), error, this.#shell.host);
     }
     // Reached again after a boot, or in another container: identities made here would be of the wrong place.
     const { bootId, pidNamespace } = placeOf(answer, this.#contact);
@@ -244,7 +245,7 @@ export class RemoteLooker {
     try {
       this.#snapshot.add(answer, pids, programs);
     } catch (error) {
-      throw new LookFailed(reasonOf(error), error, this.#shell.host);
+      throw new LookFailed(messageOf(error), error, this.#shell.host);
     }
     if (what.bulk === true && this.#snapshot.pids().length === 0) {
       throw new LookFailed('its /proc listed no process', undefined, this.#shell.host);
@@ -274,8 +275,4 @@ export class RemoteLooker {
     this.#line = turn.catch(() => undefined);
     return turn;
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,9 @@
 /** Fresh verdicts on recorded processes of a remote machine. Those asked for in one turn share one round trip. */
+
 import type { Observer, ProcessName, ProcessRef, Verdict } from '../../../identity/identity.ts';
 import { judge } from '../../../identity/judge.ts';
 import { refusePid } from '../../../identity/refuse.ts';
+import { messageOf } from '../../../util/errors.ts';
 import { TICKS_PER_SECOND } from '../../local/look/process-table.ts';
 import { isFinished, type ProcStat, parseStat } from '../../local/procfs/stat.ts';
 import observeScript from '../remote/observe.sh';
@@ -169,7 +171,7 @@ export class Observing {
       };
       answer = await this.#shell.run(processes === 'ps' ? psScript : observeScript, parameters, DEADLINE_MS);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       for (const { ref, done } of batch) {
         done({ verdict: judge(ref, observer, { found: 'failed', why }), seen: null });
       }

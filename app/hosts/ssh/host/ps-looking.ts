@@ -1,4 +1,5 @@
 /** Looks at a remote machine that has no /proc, by its own ps and lsof. */
+import { messageOf } from '../../../util/errors.ts';
 import { type Look, LookFailed, type LookRequest, type ProcessInfo, ReadFailed } from '../../host.ts';
 import type { Recognise } from '../../local/look/candidates.ts';
 import { assemble, describeListed } from '../../ps/portable-look.ts';
@@ -77,7 +78,7 @@ export class PsLooker {
     try {
       answer = await this.#shell.run(psScript, parameters, DEADLINE_MS);
     } catch (error) {
-      throw new LookFailed(error instanceof Error ? error.message : String(error), error, this.#shell.host);
+      throw new LookFailed(messageOf(error), error, this.#shell.host);
     }
     if (answer.text('boot') !== this.#contact.observer.bootId) {
       throw new LookFailed('it has booted since it was connected to', undefined, this.#shell.host);

@@ -1,5 +1,7 @@
 /** Signals on a remote machine: each is proved and sent inside one script there. */
+
 import type { ProcessRef, Verdict } from '../../../identity/identity.ts';
+import { messageOf } from '../../../util/errors.ts';
 import type { Host, Signal, SignalOutcome } from '../../host.ts';
 import { evidenceOf } from '../../ps/portable-look.ts';
 import psScript from '../remote/ps.sh';
@@ -71,7 +73,7 @@ export async function sendSignal(
   try {
     answer = await shell.run(signalScript, parameters, DEADLINE_MS);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return notSent({ verdict: 'unknown', why: `it is not known whether ${signal} was sent: ${reason}` });
   }
   if (answer.has('sent')) return { sent: true };
@@ -113,7 +115,7 @@ async function sendByPs(
     if (answer.has('sent')) return { sent: true };
     return notSent(await verify(), answer.text('refused') ?? 'the script gave no reason');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return notSent({ verdict: 'unknown', why: `it is not known whether ${signal} was sent: ${reason}` });
   }
 }

@@ -1,5 +1,7 @@
 /** The processes of one test sshd, found in /proc from the process we started and by the mark in their environment. */
+
 import { readdirSync, readFileSync } from 'node:fs';
+import { codeOf } from '../../../util/errors.ts';
 import { parseStat } from '../../local/procfs/stat.ts';
 
 export interface Found {
@@ -51,6 +53,6 @@ export function signalFound({ pid, startTicks }: Found, signal: NodeJS.Signals):
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 }
