@@ -1,13 +1,13 @@
 /** What every action has at hand. */
 import type { Harm } from './harm.ts';
-import type { Being, Ledger } from './ledger.ts';
+import type { Being, ChaosLedger } from './ledger.ts';
 import type { Random } from './random.ts';
 import type { Stage } from './stage.ts';
 import type { Strangers, Wish } from './strangers.ts';
 
 export interface Chaos {
   readonly stage: Stage;
-  readonly ledger: Ledger;
+  readonly ledger: ChaosLedger;
   readonly strangers: Strangers;
   readonly harm: Harm;
   /** Kinds and counts of what happened, for the report. */

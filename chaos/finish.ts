@@ -1,5 +1,5 @@
 /** The end of a run: what is leaked is reaped, nothing is kept, the app quits; then nothing may be left. */
-import { ask } from './actions/servers.ts';
+import { askServer } from './actions/servers.ts';
 import { pause, SIGTERM } from './chaos.ts';
 import { growth, type Sample, sample } from './growth.ts';
 import type { Being } from './ledger.ts';
@@ -17,15 +17,15 @@ export async function finish(parts: SettleDeps & { readonly fresh: Sample | null
   const { stage, ledger } = chaos;
   if ((await settle(parts)) === null) return;
   for (let round = 0; round < ROUNDS; round += 1) {
-    await ask(chaos, { command: 'reap', targets: 'leaked', confirmed: true, force: false });
+    await askServer(chaos, { command: 'reap', targets: 'leaked', confirmed: true, force: false });
     const { servers, leftovers, alerts } = await stage.look();
     for (const alert of alerts)
-      if ('ended' in alert) await ask(chaos, { command: 'forget', nonce: String(alert.ended) });
+      if ('ended' in alert) await askServer(chaos, { command: 'forget', nonce: String(alert.ended) });
     const ours = servers.filter(({ supervised }) => supervised !== null);
     // Half of them by name, the other half by quitting.
     for (const [at, { id }] of ours.entries()) {
-      if (at % 2 === 0) await ask(chaos, { command: 'stop', server: id, force: true });
-      else await ask(chaos, { command: 'keep-running', server: id, keepRunning: false });
+      if (at % 2 === 0) await askServer(chaos, { command: 'stop', server: id, force: true });
+      else await askServer(chaos, { command: 'keep-running', server: id, keepRunning: false });
     }
     // Those that look busy or have only just lost somebody are in no "reap all".
     const leaked = new Set(ledger.living('leaked').map(({ pid }) => pid));
@@ -33,7 +33,7 @@ export async function finish(parts: SettleDeps & { readonly fresh: Sample | null
       ...leftovers.filter(({ reap }) => reap.allowed !== 'no'),
       ...servers.filter(({ pid }) => leaked.has(pid)),
     ].map(({ id }) => id);
-    if (named.length > 0) await ask(chaos, { command: 'reap', targets: named, confirmed: true, force: true });
+    if (named.length > 0) await askServer(chaos, { command: 'reap', targets: named, confirmed: true, force: true });
     if (ledger.living('leaked').length === 0 && leftovers.length === 0) break;
     await pause(500);
   }

@@ -1,5 +1,5 @@
 /** Descriptors, children and memory of app and guard, at moments that can be compared. */
-import type { Ledger } from './ledger.ts';
+import type { ChaosLedger } from './ledger.ts';
 import { descriptorsOf, privateBytes } from './proc.ts';
 
 export interface Sample {
@@ -18,7 +18,7 @@ const SLACK_DESCRIPTORS = 6;
 const SLACK_BYTES = 150 * 1024 * 1024;
 const GUARD_LIMIT_BYTES = 30 * 1024 * 1024;
 
-export function sample(ledger: Ledger): Sample | null {
+export function sample(ledger: ChaosLedger): Sample | null {
   const app = ledger.living('app')[0]?.pid;
   if (app === undefined) return null;
   const guard = ledger.living('guard')[0]?.pid ?? null;

@@ -54,7 +54,7 @@ const YOUNG_S = 3;
 
 export const now = (): number => Date.now() / 1000;
 
-export class Ledger {
+export class ChaosLedger {
   readonly #programs: Programs;
   readonly #beings = new Map<string, Being>();
   readonly #current = new Map<number, Being>();

@@ -1,12 +1,12 @@
 /** What must hold once nothing happens any more and an app has had the time to put everything in order. */
 import type { Roll } from '../app/roll/schema.ts';
-import { type Being, type Ledger, now } from './ledger.ts';
+import { type Being, type ChaosLedger, now } from './ledger.ts';
 import { lives } from './proc.ts';
 import type { RecordWatch } from './record-watch.ts';
 
 export interface QuietInput {
   readonly roll: Roll;
-  readonly ledger: Ledger;
+  readonly ledger: ChaosLedger;
   readonly records: RecordWatch;
   /** Nonces whose records this run has harmed itself. */
   readonly wounded: ReadonlySet<string>;

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ledger } from './ledger.ts';
+import type { ChaosLedger } from './ledger.ts';
 import type { Options } from './options.ts';
 import type { Stage } from './stage.ts';
 import type { Strangers } from './strangers.ts';
@@ -17,7 +17,7 @@ export interface ReportDeps {
   readonly watch: Watch;
   readonly strangers: Strangers;
   readonly stage: Stage;
-  readonly ledger: Ledger;
+  readonly ledger: ChaosLedger;
   readonly seconds: number;
 }
 
@@ -66,7 +66,7 @@ export function report({ options, counts, watch, strangers, stage, ledger, secon
 }
 
 /** The state folder goes with the namespace, so it is copied; the servers' programs are not worth the space. */
-function keep(stage: Stage, watch: Watch, ledger: Ledger): string {
+function keep(stage: Stage, watch: Watch, ledger: ChaosLedger): string {
   const kept = join(stage.root, 'kept');
   execFileSync('cp', ['-a', stage.paths.stateDir, kept]);
   writeFileSync(join(stage.root, 'violations.json'), JSON.stringify(watch.violations, null, 2));

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { ask } from './actions/servers.ts';
+import { askServer } from './actions/servers.ts';
 import { type Chaos, pause, SIGKILL } from './chaos.ts';
 import type { Sabotage } from './options.ts';
 import type { Watch } from './watch.ts';
@@ -37,7 +37,14 @@ function startUnrecorded(): void {
 /** A record goes while nobody is there who could have told of it. */
 async function loseRecord(chaos: Chaos, watch: Watch): Promise<void> {
   const directory = chaos.stage.moods.folders['plain'] ?? '/';
-  await ask(chaos, { command: 'start', kind: 'opencode', directory, port: null, forPid: null, keepRunning: true });
+  await askServer(chaos, {
+    command: 'start',
+    kind: 'opencode',
+    directory,
+    port: null,
+    forPid: null,
+    keepRunning: true,
+  });
   watch.poll();
   const [record] = watch.records.read();
   if (record === undefined) throw new Error('the server that was to lose its record did not start');

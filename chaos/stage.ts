@@ -21,7 +21,7 @@ const CLI_MS = 60_000;
 export const GUARD_GRACE_MS = 2500;
 const BUDGETS = { ackMs: 3000, pingMs: 1000, stableMs: 3000, longestBackoffMs: 2000 };
 
-export interface App {
+export interface StageApp {
   readonly child: ChildProcess;
   readonly pid: number;
   readonly ticks: string;
@@ -34,7 +34,7 @@ export interface App {
   readonly exit: Promise<void>;
 }
 
-export interface Answer {
+export interface StageAnswer {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
@@ -50,7 +50,7 @@ export class Stage {
   readonly #programs: Programs;
   readonly #env: Record<string, string>;
   readonly #shim: string;
-  #app: App | null = null;
+  #app: StageApp | null = null;
   #runs = 0;
 
   constructor(root: string, programs: Programs, shim: string) {
@@ -99,7 +99,7 @@ export class Stage {
   }
 
   /** The app that was started last, while it lives. */
-  get app(): App | null {
+  get app(): StageApp | null {
     return this.#app?.exited === false ? this.#app : null;
   }
 
@@ -113,13 +113,13 @@ export class Stage {
    *
    * @param traced under strace, together with everything it starts
    */
-  startApp(traced: boolean): App {
+  startApp(traced: boolean): StageApp {
     const child = this.#run([process.execPath, '--import', this.#shim, this.#programs.app], traced);
     const { pid, stdout } = child;
     const ticks = pid === undefined ? undefined : statOf(pid)?.ticks;
     if (pid === undefined || stdout === null || ticks === undefined) throw new Error('an app could not be started');
     let settle: (ready: boolean) => void = () => undefined;
-    const app: App = {
+    const app: StageApp = {
       child,
       pid,
       ticks,
@@ -155,7 +155,7 @@ export class Stage {
   cli(
     words: readonly string[],
     options: { readonly traced?: boolean; readonly cwd?: string; readonly onStart?: (pid: number) => void } = {},
-  ): Promise<Answer> {
+  ): Promise<StageAnswer> {
     const command = [process.execPath, '--import', this.#shim, this.#programs.cli, ...words];
     const child = this.#run(command, options.traced === true, options.cwd);
     if (child.pid !== undefined) options.onStart?.(child.pid);

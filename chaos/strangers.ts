@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Being, Ledger, Role } from './ledger.ts';
+import type { Being, ChaosLedger, Role } from './ledger.ts';
 import { statOf } from './proc.ts';
 
 export const PYTHON = '/usr/bin/python3';
@@ -40,7 +40,7 @@ export interface Felt {
 }
 
 export class Strangers {
-  readonly #ledger: Ledger;
+  readonly #ledger: ChaosLedger;
   readonly #logs: string;
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, (said: Said) => void>();
@@ -56,7 +56,7 @@ export class Strangers {
    * @param logs folder that everybody may write to
    * @param doomed named pipe for PIDs that end at once
    */
-  constructor(ledger: Ledger, script: string, logs: string, doomed: string) {
+  constructor(ledger: ChaosLedger, script: string, logs: string, doomed: string) {
     this.#ledger = ledger;
     this.#logs = logs;
     this.#child = spawn(PYTHON, ['-u', script], {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { AuditLine } from '../app/audit/audit.ts';
 import { AuditWatch } from './audit-watch.ts';
 import type { Harm } from './harm.ts';
-import type { Being, Ledger, Role } from './ledger.ts';
+import type { Being, ChaosLedger, Role } from './ledger.ts';
 import { RecordWatch } from './record-watch.ts';
 import type { Stage } from './stage.ts';
 import type { Strangers } from './strangers.ts';
@@ -37,7 +37,7 @@ export class Watch {
   readonly audit: AuditWatch;
   readonly records: RecordWatch;
   readonly violations: Violation[] = [];
-  readonly #ledger: Ledger;
+  readonly #ledger: ChaosLedger;
   readonly #strangers: Strangers;
   readonly #stage: Stage;
   readonly #harm: Harm;
@@ -51,7 +51,7 @@ export class Watch {
   /** Equal PID and ticks for a stranger and somebody before it: only the stranger itself can tell then. */
   ambiguous = 0;
 
-  constructor(parts: { ledger: Ledger; strangers: Strangers; stage: Stage; harm: Harm }) {
+  constructor(parts: { ledger: ChaosLedger; strangers: Strangers; stage: Stage; harm: Harm }) {
     this.#ledger = parts.ledger;
     this.#strangers = parts.strangers;
     this.#stage = parts.stage;

@@ -1,5 +1,5 @@
 /** The app crashes and nobody comes: its guard must end what nobody owns any more, and then go. */
-import { ask, isAbsence } from './actions/servers.ts';
+import { askServer, isAbsence } from './actions/servers.ts';
 import { pause, SIGKILL } from './chaos.ts';
 import type { Being } from './ledger.ts';
 import { lives } from './proc.ts';
@@ -14,7 +14,14 @@ const LOOKS = 10;
 export async function withoutApp({ chaos, watch }: SettleDeps): Promise<void> {
   const { stage, ledger, strangers } = chaos;
   const directory = stage.moods.folders['plain'] ?? '/';
-  await ask(chaos, { command: 'start', kind: 'opencode', directory, port: null, forPid: null, keepRunning: false });
+  await askServer(chaos, {
+    command: 'start',
+    kind: 'opencode',
+    directory,
+    port: null,
+    forPid: null,
+    keepRunning: false,
+  });
   let doomed: Being[] | null = [];
   // Whether one is busy is not known from its first moment.
   for (let look = 0; look < LOOKS && doomed?.length === 0; look += 1) {

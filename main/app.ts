@@ -4,7 +4,7 @@ import { openLocalCore } from '../app/supervisor/local-core.ts';
 import { runApp } from './run.ts';
 
 /** @param out absolute folder of the bundles */
-export function start(out: string): Promise<void> {
+export function startApp(out: string): Promise<void> {
   return runApp({
     startGuard: async ({ paths, version }) => {
       const keeper = await createGuardClient({ paths, out, version, env: process.env });

@@ -10,7 +10,7 @@ const program: string = new URL('./app.js', import.meta.url).href;
 
 try {
   const app = (await import(program)) as typeof import('./app.ts');
-  app.start(import.meta.dirname).catch(crash);
+  app.startApp(import.meta.dirname).catch(crash);
 } catch (error) {
   crash(error);
 }

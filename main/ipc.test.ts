@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
 import { type RequestName, requests } from '../app/roll/channels.ts';
 import { roll } from '../e2e/support/fixture-roll.ts';
-import { type Answer, comesFrom, type Handlers, registerRequests, type Sender } from './ipc.ts';
+import { comesFrom, type Handlers, type IpcAnswer, registerRequests, type Sender } from './ipc.ts';
 
 const PAGE = 'app://rollcall/index.html';
 const ours = { url: PAGE };
-type Listener = (event: Sender, ...args: unknown[]) => Promise<Answer>;
+type Listener = (event: Sender, ...args: unknown[]) => Promise<IpcAnswer>;
 
 let channels: Map<string, Listener>;
 let asked: [string, unknown][];
@@ -60,7 +60,7 @@ const ask = (
   name: RequestName,
   payload: unknown,
   sender: Sender = { senderFrame: ours },
-): Promise<Answer | undefined> => channels.get(name)?.(sender, payload) ?? Promise.resolve(undefined);
+): Promise<IpcAnswer | undefined> => channels.get(name)?.(sender, payload) ?? Promise.resolve(undefined);
 
 beforeEach(() => {
   channels = new Map();

@@ -9,11 +9,13 @@ export type Handlers = {
 };
 
 /** What a request is answered with; a rejected `invoke` would wrap the sentence in Electron's own. */
-export type Answer = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly message: string };
+export type IpcAnswer =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly message: string };
 
 /** The part of `ipcMain` that is used, so that tests can stand in for it. */
 export interface RequestPort<E> {
-  handle(channel: string, listener: (event: E, ...args: unknown[]) => Promise<Answer>): void;
+  handle(channel: string, listener: (event: E, ...args: unknown[]) => Promise<IpcAnswer>): void;
   removeHandler(channel: string): void;
 }
 
@@ -47,7 +49,11 @@ function wordsOf(error: z.ZodError): string {
   return `${issue.path.length === 0 ? 'the message' : issue.path.join('.')}: ${issue.message}`;
 }
 
-async function answer<N extends RequestName>(name: N, args: readonly unknown[], handlers: Handlers): Promise<Answer> {
+async function answer<N extends RequestName>(
+  name: N,
+  args: readonly unknown[],
+  handlers: Handlers,
+): Promise<IpcAnswer> {
   if (args.length > 1) return { ok: false, message: `The request ${name} was refused: it has more than one message.` };
   const payload = requests[name].payload.safeParse(args[0] ?? null);
   if (!payload.success) {

@@ -4,7 +4,7 @@ import type { CommandResult } from '../app/roll/commands.ts';
 import type { Alert, Ended, HostEntry, Question, Roll, Server } from '../app/roll/schema.ts';
 import { endedBy, endedCause, endedNext, endedTitle, isAwaited } from '../app/text/ended-words.ts';
 import { failureTitle, hostProblem, isLost, questionSentence } from '../app/text/host-words.ts';
-import { capitalised, faultsOf, formatBytes, listed, memoryOf, plural, rowName } from '../app/text/words.ts';
+import { capitalised, faultAlerts, formatBytes, listed, plural, rowName, totalMemory } from '../app/text/words.ts';
 
 /** News within this time becomes one notification, in milliseconds. */
 export const GATHER_MS = 10_000;
@@ -31,7 +31,7 @@ const at = (place: Partial<NavigationTarget>): NavigationTarget => ({
 function leakNotice(leaks: readonly Server[]): Notice | null {
   const only = leaks[0];
   if (only === undefined) return null;
-  const holds = formatBytes(memoryOf(leaks)).text;
+  const holds = formatBytes(totalMemory(leaks)).text;
   if (leaks.length === 1) {
     const why = only.reasons.slice(0, 2).join('; ');
     const sentence = why === '' ? '' : `${capitalised(why)}. `;
@@ -161,7 +161,7 @@ function announcedIdle(roll: Roll): readonly Alert[] {
 
 /** Faults to be told: not that a person's own wish to start one again failed, which they were answered. */
 function toldFaults(roll: Roll): readonly Alert[] {
-  return faultsOf(roll).filter((alert) => endedBy(roll, alert.ended)?.attempt !== 0);
+  return faultAlerts(roll).filter((alert) => endedBy(roll, alert.ended)?.attempt !== 0);
 }
 
 /** Whether it went away as something new: that one keeps crashing is told at its first crash and when it is given up. */

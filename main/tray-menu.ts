@@ -3,7 +3,7 @@
 import type { Alert, Roll } from '../app/roll/schema.ts';
 import { endedBy } from '../app/text/ended-words.ts';
 import {
-  faultsOf,
+  faultAlerts,
   formatBytes,
   leakedThings,
   leakedTotals,
@@ -48,7 +48,7 @@ function alertFault(roll: Roll, alert: Alert): Fault {
 /** Faults of hosts and of everything else, hosts first and each once. */
 function allFaults(roll: Roll): readonly Fault[] {
   const hosts = hostFaults(roll);
-  const told = faultsOf(roll).filter((alert) => !hosts.some(({ host }) => alert.title.startsWith(`${host} `)));
+  const told = faultAlerts(roll).filter((alert) => !hosts.some(({ host }) => alert.title.startsWith(`${host} `)));
   return [...hosts, ...told.map((alert) => alertFault(roll, alert))];
 }
 

@@ -4,7 +4,7 @@ import { THIS_MACHINE } from '../text/host-words.ts';
 import { clockTime, formatBytes, leftoverName, rowName, standingSign } from '../text/words.ts';
 import { DONE, FAILED, type Verb } from './io.ts';
 import { printable } from './table.ts';
-import { checkTarget, findTarget, type Target } from './targets.ts';
+import { type CliTarget, checkTarget, findTarget } from './targets.ts';
 import { hostFlag, pidHost, reach, rowHost } from './where.ts';
 
 const SIGNS: Readonly<Record<Check['result'], string>> = { holds: '✓', 'does-not-hold': '✗', 'could-not-run': '?' };
@@ -40,7 +40,7 @@ function recordsOf(roll: Roll, pid: number, host: string): RecordEntry[] {
   return roll.records.filter((record) => record.pid === pid && pid > 0 && record.host === host);
 }
 
-function explanationJson(target: Target, records: readonly RecordEntry[]): object {
+function explanationJson(target: CliTarget, records: readonly RecordEntry[]): object {
   return {
     server: target.found === 'server' ? target.server : null,
     leftover: target.found === 'leftover' ? target.leftover : null,
@@ -49,7 +49,7 @@ function explanationJson(target: Target, records: readonly RecordEntry[]): objec
   };
 }
 
-function explanationLines(target: Target, records: readonly RecordEntry[], now: number): string[] {
+function explanationLines(target: CliTarget, records: readonly RecordEntry[], now: number): string[] {
   const lines =
     target.found === 'server'
       ? serverLines(target.server, now)

@@ -2,7 +2,7 @@
 
 import type { Roll } from '../roll/schema.ts';
 import { hostNamed, questionSentence, sharedSentence, stepWords, stoppedByDisconnect } from '../text/host-words.ts';
-import { formatBytes, memoryOf, plural, serverLabel } from '../text/words.ts';
+import { formatBytes, plural, serverLabel, totalMemory } from '../text/words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
 import { type CoreHandle, DONE, FAILED, type Io, type Verb } from './io.ts';
@@ -84,7 +84,7 @@ export function stopQuestion(host: string, servers: Roll['servers']): string {
   const things = plural(servers.length, 'server');
   return [
     ...rows,
-    `${formatBytes(memoryOf(servers)).text} freed, ${busy} busy`,
+    `${formatBytes(totalMemory(servers)).text} freed, ${busy} busy`,
     `Disconnect ${printable(host)} and stop ${things}?`,
   ].join('\n');
 }

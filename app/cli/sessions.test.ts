@@ -9,7 +9,7 @@ import { someRef } from '../records/fixtures.testing.ts';
 import type { Alert, Roll, Session } from '../roll/schema.ts';
 import { failuresIn } from '../sessions/hooks/hooks.ts';
 import { CRASHED, someHook, someLife } from '../sessions/session-run.testing.ts';
-import { hookKeyOf, Ledger } from '../sessions/store/ledger.ts';
+import { hookKeyOf, SessionLedger } from '../sessions/store/ledger.ts';
 import { viewLedger } from '../sessions/store/ledger-view.ts';
 import { audit } from './audit.ts';
 import { hooks } from './hooks.ts';
@@ -293,7 +293,7 @@ test('rollcall audit shows only what is asked for, also of what is gone, and no 
   const folder = temporaryFolder();
   const sessionsFile = join(folder, 'sessions.jsonl');
   const auditFile = join(folder, 'audit.jsonl');
-  const ledger = Ledger.open(sessionsFile);
+  const ledger = SessionLedger.open(sessionsFile);
   const life = someLife(1);
   ledger.begin([life]);
   ledger.end([{ key: life.key, ending: CRASHED, hooks: [] }]);
@@ -330,7 +330,7 @@ test('rollcall audit shows only what is asked for, also of what is gone, and no 
 test('a command that only reads knows what the ledger says, and changes nothing of it', () => {
   const path = join(temporaryFolder(), 'sessions.jsonl');
   expect(viewLedger(path).lives.open().size).toBe(0);
-  const ledger = Ledger.open(path);
+  const ledger = SessionLedger.open(path);
   const hook = someHook('notify');
   ledger.begin([someLife(1), someLife(2)]);
   ledger.end([{ key: someLife(1).key, ending: CRASHED, hooks: [hook] }]);

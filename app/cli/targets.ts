@@ -3,7 +3,7 @@ import type { Core } from '../supervisor/core.ts';
 import { leftoverName, rowName } from '../text/words.ts';
 import { UsageError } from './io.ts';
 
-export type Target =
+export type CliTarget =
   | {
       readonly found: 'server';
       readonly server: Server;
@@ -32,7 +32,7 @@ export function checkTarget(word: string): void {
  *
  * @param host whose PID it is, this machine's where it is null; an id is one of any host
  */
-export async function findTarget(core: Core, word: string, host: string | null): Promise<Target> {
+export async function findTarget(core: Core, word: string, host: string | null): Promise<CliTarget> {
   const { server, leftover, text } = await core.explain(word, host);
   if (server !== null) return { found: 'server', server, id: server.id, pid: server.pid, label: rowName(server) };
   if (leftover !== null) {

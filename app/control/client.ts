@@ -11,10 +11,10 @@ import {
   frame,
   type Hello,
   type Operation,
+  type OperationResult,
   operations,
   type Payload,
   PROTOCOL_VERSION,
-  type Result,
   serverMessageSchema,
 } from './protocol.ts';
 import { checkSocketPlace } from './socket-path.ts';
@@ -196,12 +196,12 @@ class Client implements ControlClient {
     this.#end(new ControlFailed('The connection was closed.'));
   }
 
-  #ask<N extends Operation>(operation: N, payload: Payload<N>): Promise<Result<N>> {
+  #ask<N extends Operation>(operation: N, payload: Payload<N>): Promise<OperationResult<N>> {
     const ended = this.#ended;
     if (ended !== null) return Promise.reject(ended);
     const id = this.#nextId;
     this.#nextId += 1;
-    return new Promise<Result<N>>((done, fail) => {
+    return new Promise<OperationResult<N>>((done, fail) => {
       // The answer is checked against this operation's schema before it gets here.
       this.#waiting.set(id, { operation, done: done as (result: unknown) => void, fail });
       this.#socket.write(frame({ type: 'request', id, operation, payload }));

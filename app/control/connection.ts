@@ -43,7 +43,7 @@ const MAX_REQUESTS = 32;
 /** Bytes waiting for a slow client above which no more of its requests are read. */
 const ENOUGH_WAITING = 1_000_000;
 
-export class Connection {
+export class ControlConnection {
   readonly #socket: Socket;
   readonly #options: ServeControl;
   readonly #rolls: RollFrames;

@@ -61,7 +61,7 @@ export const operations = {
 export type Operations = typeof operations;
 export type Operation = keyof Operations;
 export type Payload<N extends Operation> = z.infer<Operations[N]['payload']>;
-export type Result<N extends Operation> = z.infer<Operations[N]['result']>;
+export type OperationResult<N extends Operation> = z.infer<Operations[N]['result']>;
 
 const id = z.int().nonnegative();
 

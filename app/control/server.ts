@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { listenUnix } from '../ipc/unix-listener.ts';
-import { Connection, type ServeControl } from './connection.ts';
+import { ControlConnection, type ServeControl } from './connection.ts';
 import { RollFrames } from './roll-frames.ts';
 import { ControlUnavailable, checkSocketPlace } from './socket-path.ts';
 
@@ -40,7 +40,7 @@ export async function serveControl(options: ServeControl): Promise<ControlServer
     throw new ControlUnavailable(socketPath, `${dirname(socketPath)} cannot be used: ${error.message}.`);
   }
   const rolls = new RollFrames(options.core);
-  const connections = new Set<Connection>();
+  const connections = new Set<ControlConnection>();
   let lastActiveAt = performance.now();
   const active = (): void => {
     lastActiveAt = performance.now();
@@ -50,7 +50,7 @@ export async function serveControl(options: ServeControl): Promise<ControlServer
     maxConnections: MAX_CONNECTIONS,
     onConnection: (socket) => {
       active();
-      const connection = new Connection(socket, options, rolls, active, () => connections.delete(connection));
+      const connection = new ControlConnection(socket, options, rolls, active, () => connections.delete(connection));
       connections.add(connection);
     },
     prepare: () => prepareFolder(socketPath),

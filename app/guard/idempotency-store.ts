@@ -41,7 +41,7 @@ const begunSchema = z.looseObject({ key: z.string(), by: processRefSchema, at: z
 const BEGUN = /^([0-9a-f]{32})\.(\d{1,9})\.begun$/u;
 const TEMPORARY = /^\.[0-9a-f]{32}\.(?:\d{1,9}\.begun|done)\.\d+\.[0-9a-f]{12}\.tmp$/u;
 
-export type Outcome =
+export type IdempotencyOutcome =
   /** The work was done here. */
   | 'done'
   /** It was done before. */
@@ -71,7 +71,7 @@ export class IdempotencyStore {
    *
    * @throws what the work throws, and the system's error when the files cannot be written
    */
-  async run(key: string, work: () => Promise<void>): Promise<Outcome> {
+  async run(key: string, work: () => Promise<void>): Promise<IdempotencyOutcome> {
     const begun = await this.#begin(key);
     if (begun !== 'ours') return begun;
     await work();

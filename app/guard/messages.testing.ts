@@ -2,11 +2,11 @@
 import { resolvePaths } from '../config/paths.ts';
 import { someRecord } from '../records/fixtures.testing.ts';
 import type { ServerRecord } from '../records/schema.ts';
-import { GUARD_PROTOCOL, type Handed, type Hello } from './protocol.ts';
+import { GUARD_PROTOCOL, type GuardHello, type Handed } from './protocol.ts';
 
 export const PATHS = resolvePaths({ env: {}, platform: 'linux', uid: 1000, home: '/home/me' });
 
-export function hello(over: Partial<Hello> = {}): Hello {
+export function hello(over: Partial<GuardHello> = {}): GuardHello {
   return {
     type: 'hello',
     protocol: GUARD_PROTOCOL,

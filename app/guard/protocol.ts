@@ -70,7 +70,7 @@ export const toGuardSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('farewell'), seq, afterwards: afterwardsSchema }),
 ]);
 export type ToGuard = z.infer<typeof toGuardSchema>;
-export type Hello = Extract<ToGuard, { type: 'hello' }>;
+export type GuardHello = Extract<ToGuard, { type: 'hello' }>;
 
 export const fromGuardSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('hello'), protocol: z.int(), pid: z.int().positive() }),

@@ -6,15 +6,15 @@ import type { Afterwards } from '../supervisor/guard-port.ts';
 import {
   type FromGuard,
   GUARD_PROTOCOL,
+  type GuardHello,
   type Handed,
-  type Hello,
   MESSAGE_LIMIT,
   type ToGuard,
   toGuardSchema,
 } from './protocol.ts';
 
 export interface Kept {
-  readonly hello: Hello;
+  readonly hello: GuardHello;
   /** The last full state that was good; empty before the first. */
   readonly servers: readonly Handed[];
   /** The ssh processes of the app, by identity. */
@@ -31,7 +31,7 @@ export class Watcher {
   readonly #reader: FrameReader;
   readonly #answer: (message: FromGuard) => void;
   readonly #pid: number;
-  #hello: Hello | null = null;
+  #hello: GuardHello | null = null;
   #servers: readonly Handed[] = [];
   #ssh: readonly ProcessRef[] = [];
   #farewell: Afterwards | null = null;
@@ -76,7 +76,7 @@ export class Watcher {
     }
   }
 
-  #greet(hello: Hello): void {
+  #greet(hello: GuardHello): void {
     if (this.#hello !== null) {
       this.#refuse('a second hello came');
     } else if (hello.protocol !== GUARD_PROTOCOL) {

@@ -2,9 +2,9 @@
 
 import type { Hooks } from './hooks/hooks.ts';
 import type { SessionStore } from './session-tracker.ts';
-import type { Ledger } from './store/ledger.ts';
+import type { SessionLedger } from './store/ledger.ts';
 
-export function persistenceFor(ledger: Ledger, hooks: Pick<Hooks, 'hooksFor' | 'pump'>): SessionStore {
+export function persistenceFor(ledger: SessionLedger, hooks: Pick<Hooks, 'hooksFor' | 'pump'>): SessionStore {
   return {
     open: () => ledger.open(),
     begin: (lives) => ledger.begin(lives),

@@ -7,23 +7,23 @@ import { someRef } from '../records/fixtures.testing.ts';
 import type { SessionFact, SessionReading } from '../servers/kind.ts';
 import { EndReasons } from './end-reasons.ts';
 import { type SessionReport, type SessionSource, sessionKey } from './session-source.ts';
-import { type SessionEvent, SessionTracker } from './session-tracker.ts';
-import { Ledger } from './store/ledger.ts';
+import { SessionTracker, type TrackerEvent } from './session-tracker.ts';
+import { SessionLedger } from './store/ledger.ts';
 
 const NOW = Date.UTC(2026, 4, 1, 12);
 const HOUR = 3_600_000;
 const { hostId, bootId } = someRef(1).identity;
 
 let folder: string;
-let ledger: Ledger;
-let events: SessionEvent[];
+let ledger: SessionLedger;
+let events: TrackerEvent[];
 let causes: EndReasons;
 let now: number;
 let ticks: number;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'rollcall-book-'));
-  ledger = Ledger.open(join(folder, 'sessions.jsonl'));
+  ledger = SessionLedger.open(join(folder, 'sessions.jsonl'));
   events = [];
   causes = new EndReasons();
   now = NOW;
@@ -406,7 +406,7 @@ describe('the next process', () => {
   test('takes up what was alive: it is unknown until its server tells, and ended when that is gone', () => {
     newBook().observe(view(tells(carrier(4000), [fact('a')]), tells(carrier(4001), [fact('b')])));
     ledger.close();
-    ledger = Ledger.open(join(folder, 'sessions.jsonl'));
+    ledger = SessionLedger.open(join(folder, 'sessions.jsonl'));
     events = [];
     const next = newBook();
     expect(next.observe(view(tells(carrier(4000), [fact('a', { state: 'busy', heardAt: 1 })])))).toEqual([

@@ -45,11 +45,11 @@ export interface SessionStore {
 }
 
 /** What happened to a session, for the timeline. */
-export type SessionEvent =
+export type TrackerEvent =
   | { readonly type: 'started' | 'idle'; readonly life: SessionRun }
   | { readonly type: 'ended'; readonly life: SessionRun; readonly ending: SessionEnd };
 
-export interface View {
+export interface TrackerView {
   readonly hostId: string;
   /** Null where it is not known. */
   readonly bootId: string | null;
@@ -82,7 +82,7 @@ export interface SessionTrackerDeps {
   readonly ledger: SessionStore | null;
   readonly causes: EndReasons;
   /** Everything that one call has brought about. */
-  readonly onEvents: (events: readonly SessionEvent[]) => void;
+  readonly onEvents: (events: readonly TrackerEvent[]) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   /** Monotonic milliseconds. */
@@ -106,8 +106,8 @@ export class SessionTracker {
   >();
   /** Carriers that are gone: a look that began before may still show them. */
   readonly #gone = new Set<string>();
-  #events: SessionEvent[] = [];
-  #view: View | null = null;
+  #events: TrackerEvent[] = [];
+  #view: TrackerView | null = null;
   #rows: readonly Session[] = [];
   #counts: ReadonlyMap<string, { readonly live: number; readonly busy: number }> = new Map();
 
@@ -143,7 +143,7 @@ export class SessionTracker {
    *
    * @returns carriers of live sessions that are not among them any more: gone, or only not recognised. `gone` says so.
    */
-  observe(all: View): ProcessIdentity[] {
+  observe(all: TrackerView): ProcessIdentity[] {
     const view = {
       ...all,
       reports: all.reports.filter(({ carrier }) => !this.#gone.has(sourceKey(carrier.identity))),
@@ -194,7 +194,7 @@ export class SessionTracker {
   }
 
   /** What the ledger knows of this machine: lives that were open when its last writer went, and what ended a while ago. */
-  #takeUp({ hostId }: View): void {
+  #takeUp({ hostId }: TrackerView): void {
     const { ledger, host } = this.#parts;
     for (const [key, life] of ledger?.open() ?? []) {
       if (life.carrier.identity?.hostId !== hostId) continue;
@@ -218,7 +218,7 @@ export class SessionTracker {
   }
 
   /** What is alive, by key, each with the carrier it is on. */
-  #gather({ hostId, reports }: View): Map<string, ReportedSession> {
+  #gather({ hostId, reports }: TrackerView): Map<string, ReportedSession> {
     const all = new Map<string, ReportedSession[]>();
     const carried = this.#carried();
     for (const telling of reports) {
@@ -300,7 +300,7 @@ export class SessionTracker {
   }
 
   /** A live session of which no carrier tells now. */
-  #unheard(entry: Entry, { reports }: View, ends: { entry: Entry; ending: SessionEnd }[]): void {
+  #unheard(entry: Entry, { reports }: TrackerView, ends: { entry: Entry; ending: SessionEnd }[]): void {
     const was = entry.life?.carrier.identity ?? null;
     if (was === null) {
       // Its carrier was never proved to be one: nothing ends, it is only not there any more.
@@ -417,7 +417,7 @@ export class SessionTracker {
     if (this.#ended.size > SHOW_ENDED && oldest !== undefined) this.#ended.delete(oldest);
   }
 
-  #missing({ reports }: View): ProcessIdentity[] {
+  #missing({ reports }: TrackerView): ProcessIdentity[] {
     const present = new Set(reports.map(({ carrier }) => sourceKey(carrier.identity)));
     const missing = new Map<string, ProcessIdentity>();
     for (const { life } of this.#entries.values()) {

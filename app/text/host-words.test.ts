@@ -9,7 +9,6 @@ import {
   hostNamed,
   hostProblem,
   hostStatus,
-  hostSuggestions,
   isFaulty,
   isSilent,
   keyChanged,
@@ -19,6 +18,7 @@ import {
   sameFingerprint,
   secondsToRetry,
   sharedSentence,
+  shownSuggestions,
   stoppedByDisconnect,
   timeLeft,
 } from './host-words.ts';
@@ -193,7 +193,7 @@ test('a name means a host by its name first, else by its alias; what is saved is
     { alias: 'web-eu', from: 'config' as const },
     { alias: 'nas', from: 'config' as const },
   ];
-  expect(hostSuggestions({ hosts: [host('connected')], offered }).map(({ alias }) => alias)).toEqual(['nas']);
-  expect(hostSuggestions({ hosts: [host('connected', { saved: false })], offered })).toHaveLength(2);
+  expect(shownSuggestions({ hosts: [host('connected')], offered }).map(({ alias }) => alias)).toEqual(['nas']);
+  expect(shownSuggestions({ hosts: [host('connected', { saved: false })], offered })).toHaveLength(2);
   expect(stoppedByDisconnect({ servers: [] }, 'web-eu')).toEqual([]);
 });

@@ -239,7 +239,7 @@ export function hostNamed(roll: Pick<Roll, 'hosts'>, name: string): HostEntry | 
 }
 
 /** What can be offered to be added: not what is on the list already. */
-export function hostSuggestions(roll: Pick<Roll, 'hosts' | 'offered'>): readonly Offered[] {
+export function shownSuggestions(roll: Pick<Roll, 'hosts' | 'offered'>): readonly Offered[] {
   const taken = new Set(roll.hosts.flatMap(({ name, ssh }) => (ssh === null || !ssh.saved ? [] : [name, ssh.alias])));
   return roll.offered.filter(({ alias }) => !taken.has(alias));
 }

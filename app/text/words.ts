@@ -304,7 +304,7 @@ function busyWords(roll: Pick<Roll, 'servers' | 'sessions'>): string {
 }
 
 /** Total memory of servers, in bytes. */
-export function memoryOf(servers: readonly Pick<Server, 'memoryBytes'>[]): number {
+export function totalMemory(servers: readonly Pick<Server, 'memoryBytes'>[]): number {
   return servers.reduce((sum, server) => sum + server.memoryBytes, 0);
 }
 
@@ -333,14 +333,14 @@ function fineHeadline(roll: Roll): string {
 }
 
 /** The alerts that are faults: Rollcall cannot do its work without the person. */
-export function faultsOf(roll: Pick<Roll, 'alerts'>): readonly Alert[] {
+export function faultAlerts(roll: Pick<Roll, 'alerts'>): readonly Alert[] {
   return roll.alerts.filter((alert) => alert.level === 'fault');
 }
 
 /** The two lines that say the state of everything; the first is also the tray's tooltip and accessible name. */
 export function rollHeadline(roll: Roll): Headline {
   const leaks = leaksHeadline(roll);
-  const faults = faultsOf(roll);
+  const faults = faultAlerts(roll);
   const fault = faults[0];
   const runs = `${plural(roll.servers.length, 'server')}, ${busyWords(roll)}`;
   if (fault !== undefined) {
@@ -352,7 +352,7 @@ export function rollHeadline(roll: Roll): Headline {
     const counted = roll.hosts.reduce((sum, host) => sum + host.counted, 0);
     return { first: 'No servers', second: `${plural(counted, 'process', 'processes')} looked at` };
   }
-  return { first: fineHeadline(roll), second: `${busyWords(roll)}, ${formatBytes(memoryOf(roll.servers)).text}` };
+  return { first: fineHeadline(roll), second: `${busyWords(roll)}, ${formatBytes(totalMemory(roll.servers)).text}` };
 }
 
 /** A host's line: `local, 7 servers, 2 leaked`. */

@@ -19,7 +19,7 @@ function moodOf(chaos: Chaos, random: Random): { readonly mood: string; readonly
 }
 
 /** Gives a command to whoever is in charge; that nobody is, or goes away meanwhile, is a part of life. */
-export async function ask(chaos: Chaos, command: Command): Promise<void> {
+export async function askServer(chaos: Chaos, command: Command): Promise<void> {
   try {
     const result = await chaos.stage.command(command);
     chaos.count(`${command.command}: ${result.ok ? 'done' : `refused or failed (${result.failure.code})`}`);
@@ -105,7 +105,7 @@ export const serverActions: readonly Action[] = [
       const { mood, directory } = moodOf(chaos, random);
       const keepRunning = random.chance(0.25);
       const port = random.chance(0.15) ? random.between(20_000, 20_003) : null;
-      chaos.later(ask(chaos, { command: 'start', kind: 'opencode', directory, port, forPid: null, keepRunning }));
+      chaos.later(askServer(chaos, { command: 'start', kind: 'opencode', directory, port, forPid: null, keepRunning }));
       return `${mood}${keepRunning ? ', kept' : ''}${port === null ? '' : `, port ${port}`}`;
     },
   },
@@ -132,7 +132,7 @@ export const serverActions: readonly Action[] = [
       const forPid = owner.pid;
       if (random.chance(0.5)) {
         chaos.later(
-          ask(chaos, { command: 'start', kind: 'opencode', directory, port: null, forPid, keepRunning: false }),
+          askServer(chaos, { command: 'start', kind: 'opencode', directory, port: null, forPid, keepRunning: false }),
         );
       } else command(chaos, random, ['start', 'opencode', '--dir', directory, '--for', String(forPid), '--json']);
       return `${mood} for ${forPid}`;
@@ -146,7 +146,7 @@ export const serverActions: readonly Action[] = [
       if (server === null) return null;
       const force = random.chance(0.5);
       const coveted = covet(chaos, random, server);
-      if (random.chance(0.5)) chaos.later(ask(chaos, { command: 'stop', server: server.id, force }));
+      if (random.chance(0.5)) chaos.later(askServer(chaos, { command: 'stop', server: server.id, force }));
       else command(chaos, random, ['stop', server.id, '--yes', ...(force ? ['--force'] : [])]);
       return `${server.pid}${coveted}`;
     },
@@ -158,7 +158,7 @@ export const serverActions: readonly Action[] = [
       const server = await oneSupervised(chaos, random);
       if (server === null) return null;
       const coveted = covet(chaos, random, server);
-      chaos.later(ask(chaos, { command: 'restart', server: server.id, force: random.chance(0.5) }));
+      chaos.later(askServer(chaos, { command: 'restart', server: server.id, force: random.chance(0.5) }));
       return `${server.pid}${coveted}`;
     },
   },
@@ -169,7 +169,7 @@ export const serverActions: readonly Action[] = [
       const server = await oneSupervised(chaos, random);
       if (server === null) return null;
       const keepRunning = random.chance(0.4);
-      chaos.later(ask(chaos, { command: 'keep-running', server: server.id, keepRunning }));
+      chaos.later(askServer(chaos, { command: 'keep-running', server: server.id, keepRunning }));
       return `${server.pid} ${keepRunning ? 'on' : 'off'}`;
     },
   },
@@ -219,7 +219,7 @@ export const serverActions: readonly Action[] = [
       const nonce = random.pick(client.roll.alerts.flatMap((alert) => ('ended' in alert ? [String(alert.ended)] : [])));
       if (nonce === undefined) return null;
       const act = random.chance(0.5) ? 'forget' : 'start-again';
-      chaos.later(ask(chaos, { command: act, nonce }));
+      chaos.later(askServer(chaos, { command: act, nonce }));
       return `${act} ${nonce}`;
     },
   },
@@ -236,7 +236,7 @@ export const serverActions: readonly Action[] = [
       const entry = random.pick(client.roll.records);
       if (entry === undefined) return null;
       if (random.chance(0.5)) command(chaos, random, ['clear', entry.path]);
-      else chaos.later(ask(chaos, { command: 'clear', path: entry.path, sha256: entry.sha256 }));
+      else chaos.later(askServer(chaos, { command: 'clear', path: entry.path, sha256: entry.sha256 }));
       return entry.path;
     },
   },

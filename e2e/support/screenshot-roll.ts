@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import type { Plan } from '../../app/roll/commands.ts';
 import type { Roll, Server, Task } from '../../app/roll/schema.ts';
 import { leakedTotals, leakSentence, plural, rowName } from '../../app/text/words.ts';
-import { planOf } from '../../renderer/preview/bridge.ts';
+import { previewPlan } from '../../renderer/preview/bridge.ts';
 import { exampleRoll, HOME, localRoll } from '../../renderer/preview/rolls.ts';
 
 /** The home of whoever takes the pictures, so that the window shortens it to `~`. */
@@ -36,7 +36,7 @@ export function pictureRoll(): Roll {
 
 /** The plan as the supervisor lists it. */
 export function picturePlan(): Plan {
-  return planOf(pictureRoll(), 'leaked');
+  return previewPlan(pictureRoll(), 'leaked');
 }
 
 /** The one click under way: a server is gone, another is being ended, the leftover waits. */

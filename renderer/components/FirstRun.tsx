@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { Offered, Roll } from '../../app/roll/schema.ts';
-import { hostSuggestions } from '../../app/text/host-words.ts';
+import { shownSuggestions } from '../../app/text/host-words.ts';
 import { listed, plural } from '../../app/text/words.ts';
 import { CheckBox } from '../dialogs/parts.tsx';
 import { useActs } from '../state/context.tsx';
@@ -75,7 +75,7 @@ export function FirstRun({ roll }: { readonly roll: Roll }) {
       <div className="hello">
         <h1>Nobody on the roll yet</h1>
         <p className="hello-lead">{lookedWords(roll)}</p>
-        <OfferedHosts offered={hostSuggestions(roll)} />
+        <OfferedHosts offered={shownSuggestions(roll)} />
         {roll.startable.length === 0 ? null : (
           <>
             <h2>

@@ -48,7 +48,7 @@ export function RawOutput({ output }: { readonly output: string | null }) {
 }
 
 /** The connection to a host that is not connected now: its last answer, why it was lost, what comes next. */
-export function Connection({ host, ssh }: { readonly host: HostEntry; readonly ssh: SshEntry }) {
+export function HostConnection({ host, ssh }: { readonly host: HostEntry; readonly ssh: SshEntry }) {
   const now = useRetryClock(host);
   const lost = isLost(host);
   const { failure } = ssh;
@@ -93,7 +93,7 @@ export function HostDetails({ host }: { readonly host: HostEntry }) {
           <p className="note">{shared}</p>
         </section>
       )}
-      {ssh !== null && host.state !== 'connected' ? <Connection host={host} ssh={ssh} /> : null}
+      {ssh !== null && host.state !== 'connected' ? <HostConnection host={host} ssh={ssh} /> : null}
       {ssh !== null && ssh.steps.length > 0 && host.state !== 'connected' ? (
         <Section title="Steps">
           <StepList ssh={ssh} withFailure={false} />

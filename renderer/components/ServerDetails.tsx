@@ -18,7 +18,7 @@ import { serverActs } from '../view/serverActs.ts';
 import { ownerWords, whyQuestion } from '../view/serverItems.ts';
 import { Checklist, checksRan, DetailHead, Facts, ProcessTree, Section } from './DetailParts.tsx';
 import { Glyph } from './Glyph.tsx';
-import { Connection } from './HostDetails.tsx';
+import { HostConnection } from './HostDetails.tsx';
 import { IdleSection } from './IdleSection.tsx';
 import { LogSection } from './LogSection.tsx';
 import { Button } from './parts.tsx';
@@ -216,7 +216,7 @@ export function ServerDetails({ server, host, home, now, phase }: Props) {
         acts={serverActs(server, host)}
         onAct={(act) => acts.openServer(server, act)}
       />
-      {away === null || away.ssh === null ? null : <Connection host={away} ssh={away.ssh} />}
+      {away === null || away.ssh === null ? null : <HostConnection host={away} ssh={away.ssh} />}
       <Tunnel server={server} host={host} />
       {away === null ? <OutOfDate server={server} /> : null}
       <Why server={server} asOf={asOf} />

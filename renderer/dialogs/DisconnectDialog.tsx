@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { HostEntry, Server } from '../../app/roll/schema.ts';
 import { sessionConsequences } from '../../app/text/session-words.ts';
-import { formatBytes, memoryOf, plural, serverLabel } from '../../app/text/words.ts';
+import { formatBytes, plural, serverLabel, totalMemory } from '../../app/text/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
@@ -36,7 +36,7 @@ export function DisconnectDialog({ host, servers }: Props) {
       lead={
         servers.length === 0
           ? `Rollcall supervises no server on ${host}, so nothing stops.`
-          : `${formatBytes(memoryOf(servers)).text} freed, ${busy.length} busy. Servers that Rollcall does not supervise go on.`
+          : `${formatBytes(totalMemory(servers)).text} freed, ${busy.length} busy. Servers that Rollcall does not supervise go on.`
       }
       alert={servers.length > 0}
       onClose={acts.closeDialog}

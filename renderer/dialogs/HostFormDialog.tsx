@@ -1,7 +1,7 @@
 import { type FormEvent, useId, useState } from 'react';
 import type { Failure } from '../../app/roll/commands.ts';
 import type { Roll } from '../../app/roll/schema.ts';
-import { aliasOf, hostSuggestions } from '../../app/text/host-words.ts';
+import { aliasOf, shownSuggestions } from '../../app/text/host-words.ts';
 import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import type { HostForm } from '../state/store.ts';
@@ -72,7 +72,7 @@ export function HostFormDialog({ roll, form }: { readonly roll: Roll; readonly f
     >
       <form id={formId} className="form" onSubmit={submit}>
         <HostPicker
-          offered={edits ? roll.offered : hostSuggestions(roll)}
+          offered={edits ? roll.offered : shownSuggestions(roll)}
           value={alias}
           disabled={saving}
           onChange={(value) => {

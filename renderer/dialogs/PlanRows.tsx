@@ -4,7 +4,7 @@ import { interruptions, liveSessionsOn } from '../../app/text/session-words.ts';
 import { withoutHost } from '../../app/text/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Bytes } from '../components/parts.tsx';
-import { CheckBox, Outcome } from './parts.tsx';
+import { CheckBox, ReapOutcome } from './parts.tsx';
 
 type PlanRow = Plan['rows'][number];
 type Step = PlanRow['steps'][number];
@@ -56,7 +56,7 @@ function RowState({
   const worst = own.find((result) => result.outcome !== 'gone') ?? own[0];
   const progress = task?.rows.find((entry) => entry.id === row.id);
   const outcome = worst?.outcome ?? progress?.outcome ?? null;
-  if (outcome !== null) return <Outcome outcome={outcome} />;
+  if (outcome !== null) return <ReapOutcome outcome={outcome} />;
   return progress === undefined ? null : <span className="clip">{progress.phase}</span>;
 }
 
@@ -145,7 +145,9 @@ export function PlanRows(props: Props) {
                   <span className="num">
                     <Bytes value={step.memoryBytes} />
                   </span>
-                  <span className="plan-how">{result === null ? step.how : <Outcome outcome={result.outcome} />}</span>
+                  <span className="plan-how">
+                    {result === null ? step.how : <ReapOutcome outcome={result.outcome} />}
+                  </span>
                 </div>
               );
             })}

@@ -8,7 +8,7 @@ import { useActs } from '../state/context.tsx';
 import { useServerSessions } from '../state/useServerSessions.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { allGone } from './PlanDialog.tsx';
-import { actLead, CheckBox, Consequences, FailureNote, Outcome } from './parts.tsx';
+import { actLead, CheckBox, Consequences, FailureNote, ReapOutcome } from './parts.tsx';
 import { usePlan } from './usePlan.ts';
 import { useRun } from './useRun.ts';
 
@@ -52,7 +52,7 @@ function Steps({ row, results }: { readonly row: PlanRow; readonly results: Retu
             </span>
             <span className="plan-pid">{step.pid}</span>
             <span className="num">
-              {result === undefined ? <Bytes value={step.memoryBytes} /> : <Outcome outcome={result.outcome} />}
+              {result === undefined ? <Bytes value={step.memoryBytes} /> : <ReapOutcome outcome={result.outcome} />}
             </span>
           </div>
         );

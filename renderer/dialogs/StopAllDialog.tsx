@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { CommandResult } from '../../app/roll/commands.ts';
 import type { Server } from '../../app/roll/schema.ts';
 import { sessionConsequences } from '../../app/text/session-words.ts';
-import { formatBytes, memoryOf, plural, rowName } from '../../app/text/words.ts';
+import { formatBytes, plural, rowName, totalMemory } from '../../app/text/words.ts';
 import { Glyph } from '../components/Glyph.tsx';
 import { Button, Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
@@ -48,7 +48,7 @@ export function StopAllDialog({ servers }: { readonly servers: readonly Server[]
       lead={
         servers.length === 0
           ? 'Rollcall supervises no server here.'
-          : `${formatBytes(memoryOf(servers)).text} freed, ${busy.length} busy.`
+          : `${formatBytes(totalMemory(servers)).text} freed, ${busy.length} busy.`
       }
       alert
       onClose={acts.closeDialog}

@@ -5,7 +5,7 @@ import { Button } from '../components/parts.tsx';
 import { useActs, useWindow } from '../state/context.tsx';
 import { taskTitle } from '../view/banners.ts';
 import { DialogShell } from './DialogShell.tsx';
-import { Outcome } from './parts.tsx';
+import { ReapOutcome } from './parts.tsx';
 
 function Rows({ task }: { readonly task: Task }) {
   return (
@@ -23,7 +23,11 @@ function Rows({ task }: { readonly task: Task }) {
                 )}
                 <b className="clip">{row.label}</b>
               </span>
-              {row.outcome === null ? <span className="second">{row.phase}</span> : <Outcome outcome={row.outcome} />}
+              {row.outcome === null ? (
+                <span className="second">{row.phase}</span>
+              ) : (
+                <ReapOutcome outcome={row.outcome} />
+              )}
             </div>
             {results.map((result) => (
               <div className="task-result" key={result.pid}>
@@ -31,7 +35,7 @@ function Rows({ task }: { readonly task: Task }) {
                 <span className="clip" title={result.message}>
                   {result.signals.length === 0 ? result.message : result.signals.join(', ')}
                 </span>
-                <Outcome outcome={result.outcome} />
+                <ReapOutcome outcome={result.outcome} />
                 {result.outcome === 'gone' ? null : <p className="plan-note">{result.message}</p>}
               </div>
             ))}

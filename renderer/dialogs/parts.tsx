@@ -77,7 +77,7 @@ export const OUTCOME_WORDS: Readonly<Record<ReapResult['outcome'], string>> = {
 };
 
 /** The result of one row: its shape and word, and the sentence where it is not simply gone. */
-export function Outcome({ outcome }: { readonly outcome: ReapResult['outcome'] }) {
+export function ReapOutcome({ outcome }: { readonly outcome: ReapResult['outcome'] }) {
   const gone = outcome === 'gone';
   return (
     <span className={gone ? 'outcome' : 'outcome outcome-bad'}>

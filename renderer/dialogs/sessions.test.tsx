@@ -7,7 +7,7 @@ import { ServerDetails } from '../components/ServerDetails.tsx';
 import { SessionDetails } from '../components/SessionDetails.tsx';
 import { SessionsView } from '../components/SessionsView.tsx';
 import { StripBar } from '../components/StripBar.tsx';
-import { fakeBridge, planOf } from '../preview/bridge.ts';
+import { fakeBridge, previewPlan } from '../preview/bridge.ts';
 import { exampleRoll, HOME, TAKEN_AT } from '../preview/rolls.ts';
 import { statesRoll, watchAlertsRoll } from '../preview/sessions.ts';
 import { createActs } from '../state/actions.ts';
@@ -81,7 +81,7 @@ describe('questions list the sessions that they cut off', () => {
   });
 
   test('reaps, one by one and in a plan; stopping all, and leaving a host', () => {
-    const plan = planOf(roll, [ledger.id]);
+    const plan = previewPlan(roll, [ledger.id]);
     const [row] = plan.rows;
     if (row === undefined) throw new Error('the plan is empty');
     const own = roll.sessions.filter(({ server }) => server === ledger.id);

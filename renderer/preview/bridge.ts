@@ -25,7 +25,7 @@ export interface FakeBridge extends Bridge {
 }
 
 /** The plan that these targets have in an example roll. */
-export function planOf(roll: Roll, targets: 'leaked' | readonly string[]): Plan {
+export function previewPlan(roll: Roll, targets: 'leaked' | readonly string[]): Plan {
   const ids: readonly string[] = targets === 'leaked' ? leakedTotals(roll).ids : targets;
   const servers = roll.servers.filter((server) => ids.includes(server.id));
   const leftovers = roll.leftovers.filter((leftover) => ids.includes(leftover.id));
@@ -81,7 +81,7 @@ export function planOf(roll: Roll, targets: 'leaked' | readonly string[]): Plan 
 
 function resultOf(roll: Roll, command: Command): CommandResult {
   if (command.command !== 'reap') return { ok: true, message: 'Done.', server: null, results: [] };
-  const results: ReapResult[] = planOf(roll, command.targets).rows.flatMap((row) =>
+  const results: ReapResult[] = previewPlan(roll, command.targets).rows.flatMap((row) =>
     row.steps.map((step) => ({
       pid: step.pid,
       id: row.id,
@@ -108,7 +108,7 @@ export function fakeBridge(first: Roll): FakeBridge {
   const answers: Answers = {
     'roll.get': () => roll,
     'command.run': (command) => resultOf(roll, command),
-    'plan.get': ({ targets }) => planOf(roll, targets),
+    'plan.get': ({ targets }) => previewPlan(roll, targets),
     'log.read': () => ({
       path: `${HOME}/.local/state/rollcall/logs/30010.log`,
       text: 'opencode server listening on http://127.0.0.1:4096\n14:02:17 session 7c2e idle, 214 s\n14:31:50 heartbeat\n',

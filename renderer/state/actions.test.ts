@@ -5,7 +5,7 @@ import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { endedRoll, GIVEN_UP, MEANT, WAITING } from '../preview/ended.ts';
 import { exampleRoll, localRoll, TAKEN_AT } from '../preview/rolls.ts';
 import { createActs, type WindowActions } from './actions.ts';
-import { connect } from './navigation.ts';
+import { connectNavigation } from './navigation.ts';
 import { createWindowStore, receiveRoll, select, type WindowStore } from './store.ts';
 
 interface Window {
@@ -18,7 +18,7 @@ async function open(roll: Roll): Promise<Window> {
   const store = createWindowStore();
   const bridge = fakeBridge(roll);
   const acts = createActs(store, bridge);
-  connect(store, acts, bridge);
+  connectNavigation(store, acts, bridge);
   await settle();
   return { store, acts, bridge };
 }
@@ -169,7 +169,7 @@ describe('places that tray and notifications open', () => {
   test('a place asked for before the first roll is opened when it arrives', async () => {
     const store = createWindowStore();
     const bridge = fakeBridge(localRoll());
-    connect(store, createActs(store, bridge), bridge);
+    connectNavigation(store, createActs(store, bridge), bridge);
     const suspect = localRoll().servers.find((server) => server.standing === 'suspect')?.id ?? '';
     bridge.show({ ...PLACE, dialog: 'plan-server', server: suspect });
     expect(store.getState().dialog).toBeNull();

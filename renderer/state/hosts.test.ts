@@ -5,7 +5,7 @@ import { type FakeBridge, fakeBridge } from '../preview/bridge.ts';
 import { hostsRoll, question } from '../preview/hosts.ts';
 import { exampleRoll } from '../preview/rolls.ts';
 import { createActs, type WindowActions } from './actions.ts';
-import { connect } from './navigation.ts';
+import { connectNavigation } from './navigation.ts';
 import { createWindowStore, type WindowStore } from './store.ts';
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -14,7 +14,7 @@ async function open(roll: Roll): Promise<{ store: WindowStore; acts: WindowActio
   const store = createWindowStore();
   const bridge = fakeBridge(roll);
   const acts = createActs(store, bridge);
-  connect(store, acts, bridge);
+  connectNavigation(store, acts, bridge);
   await settle();
   return { store, acts, bridge };
 }

@@ -64,7 +64,7 @@ export function showPlace(store: WindowStore, acts: WindowActions, place: Naviga
 }
 
 /** Mirrors the roll: subscribes first, then asks, so that no snapshot falls between. Returns the unsubscription. */
-export function connect(store: WindowStore, acts: WindowActions, bridge: Bridge): () => void {
+export function connectNavigation(store: WindowStore, acts: WindowActions, bridge: Bridge): () => void {
   // A place can be asked for while the first roll is still on its way; its rows are not known before that.
   let waiting: NavigationTarget | null = null;
   const showWaiting = (): void => {

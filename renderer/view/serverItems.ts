@@ -6,12 +6,12 @@ import {
   clockTime,
   formatBytes,
   leftoverName,
-  memoryOf,
   NOTHING,
   plural,
   serverLabel,
   shortenPath,
   standingWord,
+  totalMemory,
 } from '../../app/text/words.ts';
 
 export const SERVER_COLUMNS = ['standing', 'server', 'owner', 'sessions', 'cpu', 'memory', 'age'] as const;
@@ -175,7 +175,7 @@ export function hostNote(host: HostEntry, now: number): string {
 }
 
 function serversFigure(servers: readonly Server[]): string {
-  return `${plural(servers.length, 'server')}, ${formatBytes(memoryOf(servers)).text}`;
+  return `${plural(servers.length, 'server')}, ${formatBytes(totalMemory(servers)).text}`;
 }
 
 /**

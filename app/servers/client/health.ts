@@ -1,5 +1,5 @@
 import type { Endpoint, Health } from '../kind.ts';
-import { type Answer, ask, loopbackOf } from './http.ts';
+import { ask, type HttpAnswer, loopbackOf } from './http.ts';
 
 /**
  * Asks one health path and lets `judge` decide whether the answer is its kind's own. 401 and 403 mean alive but not
@@ -16,7 +16,7 @@ export async function askHealth(
   if (loopbackOf(endpoint.address) === null) {
     return { state: 'unknown', why: `it listens on ${endpoint.address} only, and only loopback addresses are asked` };
   }
-  const answer: Answer = await ask(endpoint, { method: 'GET', path, deadlineMs });
+  const answer: HttpAnswer = await ask(endpoint, { method: 'GET', path, deadlineMs });
   if (answer.state === 'failed') return { state: 'unresponsive', why: answer.why };
   if (answer.status === 401 || answer.status === 403) return { state: 'locked' };
   if (answer.status !== 200) return { state: 'unresponsive', why: `it answered ${path} with status ${answer.status}` };

@@ -7,7 +7,7 @@ import type { Endpoint } from '../kind.ts';
 /** The most that is read of any answer, in bytes. */
 export const ANSWER_MAX = 1_000_000;
 
-export type Answer =
+export type HttpAnswer =
   | { readonly state: 'answered'; readonly status: number; readonly body: string }
   /**
    * No complete answer in time, or a longer one than is read. `why` is a clause that starts with "it" or "no" and names
@@ -75,7 +75,7 @@ export function open(endpoint: Endpoint, method: 'GET' | 'POST', path: string, a
  * Asks a listener once. Follows no redirect, reads at most `ANSWER_MAX` bytes, gives up at the deadline whatever
  * trickles in. Never throws or rejects.
  */
-export function ask(endpoint: Endpoint, asked: Asked): Promise<Answer> {
+export function ask(endpoint: Endpoint, asked: Asked): Promise<HttpAnswer> {
   if (loopbackOf(endpoint.address) === null) {
     return Promise.resolve({ state: 'failed', why: `it listens on ${endpoint.address}, which is not the loopback` });
   }
@@ -83,7 +83,7 @@ export function ask(endpoint: Endpoint, asked: Asked): Promise<Answer> {
   return new Promise((resolve) => {
     const req = open(endpoint, asked.method, asked.path, 'application/json');
     const giveUp = (): void => settle({ state: 'failed', why: 'it is not asked any more' });
-    const settle = (answer: Answer): void => {
+    const settle = (answer: HttpAnswer): void => {
       clearTimeout(timer);
       asked.signal?.removeEventListener('abort', giveUp);
       resolve(answer);
@@ -100,7 +100,7 @@ export function ask(endpoint: Endpoint, asked: Asked): Promise<Answer> {
   });
 }
 
-function readBody(response: IncomingMessage, settle: (answer: Answer) => void, endpoint: Endpoint): void {
+function readBody(response: IncomingMessage, settle: (answer: HttpAnswer) => void, endpoint: Endpoint): void {
   const chunks: Buffer[] = [];
   let size = 0;
   response.on('data', (chunk: Buffer) => {

@@ -15,7 +15,7 @@ const HEALTH_DEADLINE_MS = 5000;
 /** What was let go of is not asked about because of a tool that is seen there, for this long in milliseconds. */
 const LET_GO_MS = 30_000;
 
-export interface WatchTiming extends StreamTiming {
+export interface FeedTiming extends StreamTiming {
   /** Changes within this long are told together. */
   readonly gatherMs: number;
   /** Between two lists while all is well. */
@@ -31,7 +31,7 @@ export interface WatchTiming extends StreamTiming {
   readonly fadeMs: number;
 }
 
-const TIMING: WatchTiming = {
+const TIMING: FeedTiming = {
   ...STREAM_TIMING,
   gatherMs: 100,
   pollMs: 60_000,
@@ -55,7 +55,7 @@ export function watchServer(
   endpoint: Endpoint,
   onChange: () => void,
   listsPassively: ListsPassively,
-  timing: WatchTiming = TIMING,
+  timing: FeedTiming = TIMING,
 ): ServerWatch {
   const state = createSessionState();
   const gathered = gather(onChange, timing.gatherMs);

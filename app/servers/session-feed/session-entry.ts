@@ -6,7 +6,7 @@ const NOT_HEARD_AGAIN = 'nothing was heard of it since the event stream came bac
 const NOT_SAID = 'its events have not said yet what it does';
 
 /** What is kept of one session; its own object, changed as the server tells of it. */
-export interface Entry {
+export interface SessionEntry {
   readonly id: string;
   title: string;
   directory: string | null;
@@ -33,7 +33,7 @@ export interface Entry {
   fact: SessionFact | null;
 }
 
-export function newEntry(id: string): Entry {
+export function newEntry(id: string): SessionEntry {
   return {
     id,
     title: '',
@@ -55,7 +55,7 @@ export function newEntry(id: string): Entry {
 }
 
 /** Nothing that was said on an earlier connection counts any more. */
-export function doubt(entry: Entry): void {
+export function doubt(entry: SessionEntry): void {
   entry.status = null;
   entry.worksAt = null;
   entry.heardNow = false;
@@ -64,18 +64,18 @@ export function doubt(entry: Entry): void {
   entry.fact = null;
 }
 
-export function isAtWork({ status, worksAt, asked }: Entry): boolean {
+export function isEntryAtWork({ status, worksAt, asked }: SessionEntry): boolean {
   return asked.size > 0 || worksAt !== null || (status !== null && status.type !== 'idle');
 }
 
 /** Who is kept when there are too many: what works, then what was heard of, then what was updated last. */
-export function byWorth(a: Entry, b: Entry): number {
-  const rank = (entry: Entry): number => (isAtWork(entry) ? 2 : entry.heardAt === null ? 0 : 1);
+export function byWorth(a: SessionEntry, b: SessionEntry): number {
+  const rank = (entry: SessionEntry): number => (isEntryAtWork(entry) ? 2 : entry.heardAt === null ? 0 : 1);
   return rank(b) - rank(a) || (b.updatedAt ?? 0) - (a.updatedAt ?? 0) || (b.heardAt ?? 0) - (a.heardAt ?? 0);
 }
 
 /** @param broken why the stream is not open, a clause about the server; null while it is */
-export function stateOf(entry: Entry, broken: string | null): Pick<SessionFact, 'state' | 'detail'> {
+export function stateOf(entry: SessionEntry, broken: string | null): Pick<SessionFact, 'state' | 'detail'> {
   if (broken !== null) return { state: 'unknown', detail: broken };
   const { status, failed } = entry;
   const what = [...entry.asked.values()].at(-1);
@@ -91,7 +91,7 @@ export function stateOf(entry: Entry, broken: string | null): Pick<SessionFact, 
   return failed === null ? { state: 'idle', detail: null } : { state: 'error', detail: failed };
 }
 
-export function factOf(entry: Entry, broken: string | null): SessionFact {
+export function factOf(entry: SessionEntry, broken: string | null): SessionFact {
   const { id, title, directory, parent, createdAt, updatedAt, heardAt, instance } = entry;
   return {
     id,
@@ -107,7 +107,7 @@ export function factOf(entry: Entry, broken: string | null): SessionFact {
 }
 
 /** Takes what is said about it. `sign` when only its time has changed. */
-export function describeEntry(entry: Entry, info: SessionInfo): 'news' | 'sign' | 'nothing' {
+export function describeEntry(entry: SessionEntry, info: SessionInfo): 'news' | 'sign' | 'nothing' {
   const directory = info.directory ?? entry.directory;
   const createdAt = info.createdAt ?? entry.createdAt;
   const same =
@@ -128,7 +128,7 @@ export function describeEntry(entry: Entry, info: SessionInfo): 'news' | 'sign' 
 }
 
 /** Takes a status. True when its state reads differently for it. */
-export function setStatus(entry: Entry, status: Status): boolean {
+export function setStatus(entry: SessionEntry, status: Status): boolean {
   const before = stateOf(entry, null);
   entry.status = status;
   entry.worksAt = null;

@@ -57,7 +57,7 @@ export function fieldsOf(value: unknown): Fields {
 }
 
 /** An id goes into paths and into a command that a person copies, so anything that is not plainly one is none. */
-export function idOf(value: unknown): string | null {
+export function eventIdOf(value: unknown): string | null {
   return typeof value === 'string' && /^[A-Za-z0-9][\w-]{0,99}$/u.test(value) ? value : null;
 }
 
@@ -86,7 +86,7 @@ function clause(value: unknown): string {
 /** Reads a session as `/api/session` or an event describes it; null where it has no id. */
 export function sessionInfoOf(value: unknown): SessionInfo | null {
   const about = fieldsOf(value);
-  const id = idOf(about['id']);
+  const id = eventIdOf(about['id']);
   if (id === null) return null;
   const time = fieldsOf(about['time']);
   return {
@@ -94,7 +94,7 @@ export function sessionInfoOf(value: unknown): SessionInfo | null {
     title: titleOf(about['title']),
     // Bare in an event, under `location` in a list.
     directory: folderOf(about['directory']) ?? folderOf(fieldsOf(about['location'])['directory']),
-    parent: idOf(about['parentID']),
+    parent: eventIdOf(about['parentID']),
     createdAt: timeOf(time['created']),
     updatedAt: timeOf(time['updated']),
     archived: timeOf(time['archived']) !== null,
@@ -172,11 +172,11 @@ function newsOf(type: string, about: Fields): SessionNews | null {
     return info === null ? null : { type: 'info', info, created: type === 'session.created' };
   }
   const id =
-    idOf(about['sessionID']) ??
-    idOf(fieldsOf(about['part'])['sessionID']) ??
-    idOf(fieldsOf(about['info'])['sessionID']);
+    eventIdOf(about['sessionID']) ??
+    eventIdOf(fieldsOf(about['part'])['sessionID']) ??
+    eventIdOf(fieldsOf(about['info'])['sessionID']);
   if (type === 'session.deleted') {
-    const deleted = id ?? idOf(fieldsOf(about['info'])['id']);
+    const deleted = id ?? eventIdOf(fieldsOf(about['info'])['id']);
     return deleted === null ? null : { type: 'deleted', id: deleted };
   }
   if (id === null) return null;
@@ -189,7 +189,7 @@ function newsOf(type: string, about: Fields): SessionNews | null {
       return { type: 'failed', id, why: failureOf(about['error']) };
     case 'permission.asked':
     case 'question.asked': {
-      const request = idOf(about['id']);
+      const request = eventIdOf(about['id']);
       if (request === null) return null;
       const what = type.startsWith('permission') ? permissionClause(about) : questionClause(about);
       return { type: 'asked', id, request, what };
@@ -197,7 +197,7 @@ function newsOf(type: string, about: Fields): SessionNews | null {
     case 'permission.replied':
     case 'question.replied':
     case 'question.rejected': {
-      const request = idOf(about['requestID']);
+      const request = eventIdOf(about['requestID']);
       return request === null ? null : { type: 'answered', id, request };
     }
     case 'message.part.updated':

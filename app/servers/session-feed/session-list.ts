@@ -1,7 +1,7 @@
 import { jsonObject } from '../client/health.ts';
 import { ask } from '../client/http.ts';
 import type { Endpoint } from '../kind.ts';
-import { fieldsOf, idOf, type SessionInfo, type Status, sessionInfoOf, statusOf } from './session-event.ts';
+import { eventIdOf, fieldsOf, type SessionInfo, type Status, sessionInfoOf, statusOf } from './session-event.ts';
 
 /** Sessions asked for at once; fewer where an answer is too long. */
 const PAGE = 200;
@@ -97,6 +97,6 @@ export async function askStatuses(
   const body = jsonObject(answer.body);
   if (body === null) return null;
   const statuses = new Map<string, Status>();
-  for (const [id, status] of Object.entries(body)) if (idOf(id) !== null) statuses.set(id, statusOf(status));
+  for (const [id, status] of Object.entries(body)) if (eventIdOf(id) !== null) statuses.set(id, statusOf(status));
   return statuses;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SessionFact } from '../kind.ts';
 import { readSessionEvent, sessionInfoOf, statusOf } from './session-event.ts';
-import { createSessionState, SESSIONS_MAX, type SessionState, type Worth } from './session-state.ts';
+import { createSessionState, type FeedState, SESSIONS_MAX, type Worth } from './session-state.ts';
 
 const info = (id: string, more: object = {}) => ({
   id,
@@ -12,7 +12,7 @@ const info = (id: string, more: object = {}) => ({
 });
 
 /** A state whose stream is open, and what sends it events as the real server wraps them. */
-function opened(): { state: SessionState; say: (type: string, properties: object, now?: number) => Worth } {
+function opened(): { state: FeedState; say: (type: string, properties: object, now?: number) => Worth } {
   const state = createSessionState();
   state.opened();
   return {
@@ -24,9 +24,9 @@ function opened(): { state: SessionState; say: (type: string, properties: object
   };
 }
 
-const factOf = (state: SessionState, id = 'ses_1'): SessionFact | undefined => state.reading().sessions.get(id);
-const stateOf = (state: SessionState, id = 'ses_1') => [factOf(state, id)?.state, factOf(state, id)?.detail];
-const list = (state: SessionState, ...infos: object[]): void => {
+const factOf = (state: FeedState, id = 'ses_1'): SessionFact | undefined => state.reading().sessions.get(id);
+const stateOf = (state: FeedState, id = 'ses_1') => [factOf(state, id)?.state, factOf(state, id)?.detail];
+const list = (state: FeedState, ...infos: object[]): void => {
   state.listed(infos.map(sessionInfoOf).filter((one) => one !== null));
 };
 

@@ -1,5 +1,14 @@
 import type { SessionFact, SessionReading } from '../kind.ts';
-import { byWorth, describeEntry, doubt, type Entry, factOf, isAtWork, newEntry, setStatus } from './session-entry.ts';
+import {
+  byWorth,
+  describeEntry,
+  doubt,
+  factOf,
+  isEntryAtWork,
+  newEntry,
+  type SessionEntry,
+  setStatus,
+} from './session-entry.ts';
 import type { SessionEvent, SessionInfo, SessionNews, Status } from './session-event.ts';
 
 /** Sessions kept of one server, and how many more may come before the least of them are dropped. */
@@ -20,7 +29,7 @@ export const NOT_LISTED = 'its sessions are not listed yet';
 export type Worth = 'news' | 'nothing';
 
 /** What a server has told of its sessions. Every `now` is in milliseconds on the monotonic clock. */
-export interface SessionState {
+export interface FeedState {
   /** The stream is open: nothing of an earlier one counts as known. */
   opened(): void;
   /** @param why a clause about the server */
@@ -63,8 +72,8 @@ function remember(set: Set<string>, id: string): void {
 }
 
 /** Keeps what a server's events and its list tell of its sessions. Bounded, whatever they tell. */
-export function createSessionState(): SessionState {
-  const entries = new Map<string, Entry>();
+export function createSessionState(): FeedState {
+  const entries = new Map<string, SessionEntry>();
   const gone = new Set<string>();
   /** Deleted by the server's own word: a page of a list that was read before must not bring them back. */
   const buried = new Set<string>();
@@ -82,7 +91,7 @@ export function createSessionState(): SessionState {
   /** The copy of `gone` that was handed out; null when that is no longer true. */
   let deleted: ReadonlySet<string> | null = null;
 
-  const changed = (entry: Entry): Worth => {
+  const changed = (entry: SessionEntry): Worth => {
     entry.fact = null;
     reading = null;
     return 'news';
@@ -95,7 +104,7 @@ export function createSessionState(): SessionState {
     reading = null;
   };
 
-  const entryOf = (id: string): Entry => {
+  const entryOf = (id: string): SessionEntry => {
     const known = entries.get(id);
     if (known !== undefined) return known;
     const entry = newEntry(id);
@@ -115,14 +124,14 @@ export function createSessionState(): SessionState {
   };
 
   /** A sign of life is told of at once only if the last one that was read is long ago. */
-  const sign = (entry: Entry, now: number): Worth => {
+  const sign = (entry: SessionEntry, now: number): Worth => {
     const { fact } = entry;
     if (fact === null || (fact.heardAt !== null && now - fact.heardAt < SIGN_MS)) return 'nothing';
     return changed(entry);
   };
 
   /** Idle by what its folder has said: left out of the statuses, and without a sign of work since. */
-  const settle = (entry: Entry, directory: string, since: number): Worth => {
+  const settle = (entry: SessionEntry, directory: string, since: number): Worth => {
     // A part of a message that came after the question shows a turn that the answer may not know.
     if (entry.status !== null || (entry.worksAt ?? since) > since) return 'nothing';
     if ((entry.instance ?? entry.directory) !== directory || !setStatus(entry, { type: 'idle' })) return 'nothing';
@@ -141,7 +150,11 @@ export function createSessionState(): SessionState {
   };
 
   /** True when it reads differently for it. */
-  const apply = (entry: Entry, news: Exclude<SessionNews, { type: 'deleted' | 'disposed' }>, now: number): boolean => {
+  const apply = (
+    entry: SessionEntry,
+    news: Exclude<SessionNews, { type: 'deleted' | 'disposed' }>,
+    now: number,
+  ): boolean => {
     switch (news.type) {
       case 'info': {
         const isNew = describeEntry(entry, news.info) === 'news';
@@ -204,7 +217,7 @@ export function createSessionState(): SessionState {
       const isNews = apply(entry, news, now) || isNew || moved || !entry.heardNow;
       entry.heardAt = now;
       entry.heardNow = true;
-      if (entry.archived && !isAtWork(entry)) return end(id);
+      if (entry.archived && !isEntryAtWork(entry)) return end(id);
       return isNews ? changed(entry) : sign(entry, now);
     },
     listed(infos) {
@@ -217,7 +230,7 @@ export function createSessionState(): SessionState {
         if (describeEntry(entry, info) !== 'nothing' || isNew) worth = changed(entry);
         const folder = entry.instance ?? entry.directory;
         const since = folder === null ? undefined : answered.get(folder);
-        if (entry.archived && !isAtWork(entry)) worth = end(info.id);
+        if (entry.archived && !isEntryAtWork(entry)) worth = end(info.id);
         else if (folder !== null && since !== undefined && settle(entry, folder, since) === 'news') worth = 'news';
       }
       return worth;

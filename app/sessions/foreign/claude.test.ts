@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { claudeFolder, isClaudeFile, judgeClaude, parseClaude } from './claude.ts';
-import type { Seen } from './find-process.ts';
+import type { ProcessReading } from './find-process.ts';
 import {
   ABSENT,
   claudeFile,
@@ -18,7 +18,7 @@ import type { ForeignSession } from './session.ts';
 const NAME = `${PID}.json`;
 const LEGACY = JSON.stringify({ session_id: SESSION, cwd: '/home/ann/shop', transcript_path: '/home/ann/t.jsonl' });
 
-function judged(text: string, seen: Seen, name = NAME): ForeignSession | null {
+function judged(text: string, seen: ProcessReading, name = NAME): ForeignSession | null {
   const record = parseClaude(name, text);
   if (record === null) throw new Error('it was not parsed');
   return judgeClaude(record, `/c/${name}`, seen, PLACE);

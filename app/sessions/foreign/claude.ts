@@ -8,7 +8,7 @@ import { isAbsolute, join } from 'node:path';
 import type { ProcessInfo } from '../../hosts/host.ts';
 import { hashedHostId, namespaceId } from '../../hosts/local/process/observer.ts';
 import { invocationOf } from '../../servers/recognition/argv.ts';
-import { findProcess, lstartIn, type Place, pidIn, type Seen } from './find-process.ts';
+import { findProcess, lstartIn, type Place, type ProcessReading, pidIn } from './find-process.ts';
 import { type ForeignSession, idIn, objectOf, pathIn, textIn, timeIn, titleIn, UNPROVED } from './session.ts';
 
 export interface ClaudeRecord {
@@ -105,7 +105,12 @@ function stateOf(status: string | null): Pick<ForeignSession, 'state' | 'detail'
  *
  * @param seen what stands at the record's PID
  */
-export function judgeClaude(record: ClaudeRecord, path: string, seen: Seen, place: Place): ForeignSession | null {
+export function judgeClaude(
+  record: ClaudeRecord,
+  path: string,
+  seen: ProcessReading,
+  place: Place,
+): ForeignSession | null {
   const { id, pid, title, directory, procStart, updatedAt } = record;
   const startedAt = record.startedAt ?? (procStart === null ? null : lstartIn(procStart));
   const base = {

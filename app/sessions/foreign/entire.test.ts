@@ -9,7 +9,7 @@ import {
   parseEntire,
   parseEntirePointer,
 } from './entire.ts';
-import type { Seen } from './find-process.ts';
+import type { ProcessReading } from './find-process.ts';
 import {
   ABSENT,
   claudeProcess,
@@ -27,7 +27,7 @@ import type { ForeignSession } from './session.ts';
 const NAME = `${SESSION}.json`;
 const NOW = STARTED + 3_600_000;
 
-function judged(text: string, seen: Seen, now = NOW): ForeignSession | null {
+function judged(text: string, seen: ProcessReading, now = NOW): ForeignSession | null {
   const record = parseEntire(NAME, text);
   if (record === null) throw new Error('it was not parsed');
   return judgeEntire(record, `/r/.git/entire-sessions/${NAME}`, seen, PLACE, now);

@@ -3,7 +3,7 @@
  * the active ones of all repositories in `live-sessions/` of its cache folder. Pure.
  */
 import { isAbsolute, join } from 'node:path';
-import { findProcess, type Place, pidIn, type Seen } from './find-process.ts';
+import { findProcess, type Place, type ProcessReading, pidIn } from './find-process.ts';
 import { type ForeignSession, idIn, objectOf, pathIn, textIn, timeIn, titleIn, UNPROVED } from './session.ts';
 
 /** Who entire saw a session carried by. */
@@ -137,7 +137,7 @@ function stateOf(phase: string | null): Pick<ForeignSession, 'state' | 'detail'>
 export function judgeEntire(
   record: EntireRecord,
   path: string,
-  seen: Seen,
+  seen: ProcessReading,
   place: Place,
   now: number,
 ): ForeignSession | null {

@@ -1,5 +1,6 @@
+import { isFinished } from '../../hosts/process-info.ts';
 import type { ProcessIdentity } from '../../identity/identity.ts';
-import { isFinished, type Seen } from './find-process.ts';
+import type { ProcessReading } from './find-process.ts';
 import type { ForeignSession } from './session.ts';
 
 interface Missed {
@@ -39,7 +40,7 @@ export class Fileless {
   async follow(
     before: readonly ForeignSession[],
     now: ReadonlyMap<string, ForeignSession>,
-    look: (pid: number) => Promise<Seen>,
+    look: (pid: number) => Promise<ProcessReading>,
     timing: FilelessTiming,
   ): Promise<ForeignSession[]> {
     const time = performance.now();
@@ -58,7 +59,7 @@ export class Fileless {
   }
 }
 
-function judge(missed: Missed, seen: Seen, time: number, graceMs: number): void {
+function judge(missed: Missed, seen: ProcessReading, time: number, graceMs: number): void {
   const end = (endedBy: 'carrier' | 'tool', detail: string): void => {
     missed.session = { ...missed.session, state: 'ended', endedBy, detail, identity: null, at: null };
     missed.endedAt = time;
@@ -68,7 +69,7 @@ function judge(missed: Missed, seen: Seen, time: number, graceMs: number): void 
   else if (time - missed.since >= graceMs) end('tool', 'its tool took its file away');
 }
 
-function isGone({ startTime }: ProcessIdentity, seen: Seen): boolean {
+function isGone({ startTime }: ProcessIdentity, seen: ProcessReading): boolean {
   if (seen.found !== 'process') return seen.found === 'absent';
   return seen.info.startTime !== startTime || isFinished(seen.info);
 }

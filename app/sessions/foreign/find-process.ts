@@ -1,11 +1,12 @@
 /** Whether the process that a foreign file names is still the one that is meant. Pure. */
 
 import type { ProcessInfo } from '../../hosts/host.ts';
+import { isFinished } from '../../hosts/process-info.ts';
 import type { Observer } from '../../identity/identity.ts';
 import { PID_LIMIT } from '../../identity/refuse.ts';
 
 /** What stands at a PID now. */
-export type Seen =
+export type ProcessReading =
   | { readonly found: 'process'; readonly info: ProcessInfo }
   | { readonly found: 'absent' }
   /** It could not be told, as a clause. */
@@ -62,13 +63,8 @@ function splitOnce(text: string): [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Exited and not collected yet. A process whose main thread alone has exited looks like one, and lives. */
-export function isFinished(info: ProcessInfo): boolean {
-  return (info.state === 'Z' || info.state === 'X') && info.threads <= 1;
-}
-
 /** Judges a PID and its start, in the writing of the tool, by what stands there. Only a start that agrees is `same`. */
-export function findProcess(pid: number, start: string | null, seen: Seen): FoundProcess {
+export function findProcess(pid: number, start: string | null, seen: ProcessReading): FoundProcess {
   if (seen.found === 'absent') return { carried: 'gone', why: `its process, PID ${pid}, is gone` };
   if (seen.found === 'failed')
     return { carried: 'unknown', why: `its process, PID ${pid}, could not be read: ${seen.why}` };

@@ -2,7 +2,7 @@
 import type { ProcessInfo } from '../../hosts/host.ts';
 import { hashedHostId } from '../../hosts/local/process/observer.ts';
 import { process } from '../../supervisor/testing/look.ts';
-import type { Place, Seen } from './find-process.ts';
+import type { Place, ProcessReading } from './find-process.ts';
 
 export const SESSION = '0b1f5c9e-3f0e-4c1a-9a53-0d9b3c1d7a11';
 export const OTHER = '7d3c2a10-55aa-4f6e-8a0b-3a6f0c9e2b22';
@@ -73,8 +73,8 @@ export function claudeProcess(rest: Partial<ProcessInfo> = {}): ProcessInfo {
   return process(PID, TICKS, { comm: 'claude', argv: ['claude'], startedAt: STARTED, ...rest });
 }
 
-export function running(info: ProcessInfo = claudeProcess()): Seen {
+export function running(info: ProcessInfo = claudeProcess()): ProcessReading {
   return { found: 'process', info };
 }
 
-export const ABSENT: Seen = { found: 'absent' };
+export const ABSENT: ProcessReading = { found: 'absent' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { EndReasons } from '../end-reasons.ts';
-import { type SessionEvent, SessionTracker } from '../session-tracker.ts';
+import { SessionTracker, type TrackerEvent } from '../session-tracker.ts';
 import { judgeClaude, parseClaude } from './claude.ts';
 import { ABSENT, claudeFile, claudeProcess, OTHER, PID, PLACE, running, SESSION } from './fixtures.testing.ts';
 import { ForeignReports } from './foreign-reports.ts';
@@ -75,7 +75,7 @@ test('W1 an old file is told of by what stands at its PID, which is not proved',
 });
 
 test('W4 the book lists it, ends it with its process or by its tool, and never by a pause', () => {
-  const events: SessionEvent[] = [];
+  const events: TrackerEvent[] = [];
   const book = new SessionTracker({
     host: 'local',
     ledger: null,

@@ -6,7 +6,7 @@ import type { ForeignIo } from './io.ts';
 
 export type ForeignRecord = ClaudeRecord | EntireRecord | EntirePointer;
 
-export interface RecordFile {
+export interface ForeignRecordFile {
   readonly path: string;
   /** The same object as long as the file is unchanged. */
   readonly record: ForeignRecord;
@@ -36,8 +36,8 @@ const FILES_LIMIT = 2000;
  */
 export class RecordFiles {
   readonly #io: Pick<ForeignIo, 'list' | 'read'>;
-  #known = new Map<string, RecordFile>();
-  #next = new Map<string, RecordFile>();
+  #known = new Map<string, ForeignRecordFile>();
+  #next = new Map<string, ForeignRecordFile>();
   #problem: string | null = null;
 
   constructor(io: Pick<ForeignIo, 'list' | 'read'>) {
@@ -56,9 +56,9 @@ export class RecordFiles {
   }
 
   /** Reads one folder. Never rejects: what cannot be read now is what it was before. */
-  async readFolder(folder: string, kind: FileKind): Promise<RecordFile[]> {
-    const files: RecordFile[] = [];
-    const keep = (file: RecordFile): void => {
+  async readFolder(folder: string, kind: FileKind): Promise<ForeignRecordFile[]> {
+    const files: ForeignRecordFile[] = [];
+    const keep = (file: ForeignRecordFile): void => {
       this.#next.set(file.path, file);
       files.push(file);
     };
@@ -86,7 +86,7 @@ export class RecordFiles {
     this.#known = this.#next;
   }
 
-  async #file(path: string, name: string, { parse, limitBytes }: FileKind): Promise<RecordFile | null> {
+  async #file(path: string, name: string, { parse, limitBytes }: FileKind): Promise<ForeignRecordFile | null> {
     const before = this.#known.get(path);
     try {
       const read = await this.#io.read(path, limitBytes, before?.stamp ?? null);

@@ -3,9 +3,9 @@ import { messageOf } from '../../util/errors.ts';
 import { claudeFolder, judgeClaude } from './claude.ts';
 import { entireFolder, entireLiveFolder, judgeEntire, judgePointer } from './entire.ts';
 import { Fileless, type FilelessTiming } from './fileless.ts';
-import type { Place, Seen } from './find-process.ts';
+import type { Place, ProcessReading } from './find-process.ts';
 import { type ForeignIo, localIo } from './io.ts';
-import { CLAUDE_FILES, ENTIRE_FILES, POINTER_FILES, type RecordFile, RecordFiles } from './record-files.ts';
+import { CLAUDE_FILES, ENTIRE_FILES, type ForeignRecordFile, POINTER_FILES, RecordFiles } from './record-files.ts';
 import type { ForeignSession } from './session.ts';
 import { WatchedFolders } from './watched-folders.ts';
 
@@ -63,7 +63,7 @@ export class ForeignSessions {
   /** Folders of repositories that pointers name. */
   #pointed: ReadonlySet<string> = new Set();
   /** What an ended session's record said: while its file is unchanged, it stays ended. */
-  readonly #ended = new WeakMap<RecordFile['record'], ForeignSession>();
+  readonly #ended = new WeakMap<ForeignRecordFile['record'], ForeignSession>();
   readonly #idsOfClaude = new Set<string>();
   readonly #fileless = new Fileless();
   #timer: NodeJS.Timeout | undefined;
@@ -191,9 +191,9 @@ export class ForeignSessions {
     return folders;
   }
 
-  async #judged(files: readonly RecordFile[]): Promise<ForeignSession[]> {
-    const seen = new Map<number, Promise<Seen>>();
-    const look = (pid: number): Promise<Seen> => {
+  async #judged(files: readonly ForeignRecordFile[]): Promise<ForeignSession[]> {
+    const seen = new Map<number, Promise<ProcessReading>>();
+    const look = (pid: number): Promise<ProcessReading> => {
       const asked = seen.get(pid) ?? this.#look(pid);
       seen.set(pid, asked);
       return asked;
@@ -223,7 +223,10 @@ export class ForeignSessions {
       .sort((one, other) => (one.id < other.id ? -1 : 1));
   }
 
-  async #judge({ record, path }: RecordFile, look: (pid: number) => Promise<Seen>): Promise<ForeignSession | null> {
+  async #judge(
+    { record, path }: ForeignRecordFile,
+    look: (pid: number) => Promise<ProcessReading>,
+  ): Promise<ForeignSession | null> {
     const { place, now = Date.now } = this.#options;
     switch (record.tool) {
       case 'claude':
@@ -236,7 +239,7 @@ export class ForeignSessions {
     }
   }
 
-  async #look(pid: number): Promise<Seen> {
+  async #look(pid: number): Promise<ProcessReading> {
     try {
       const info = await this.#options.inspect(pid);
       return info === null ? ABSENT : { found: 'process', info };
@@ -275,7 +278,7 @@ export class ForeignSessions {
   }
 }
 
-const ABSENT: Seen = { found: 'absent' };
+const ABSENT: ProcessReading = { found: 'absent' };
 
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'Raise fs.inotify.max_user_watches to have them watched.'],
@@ -287,12 +290,12 @@ function unreadable(): null {
   return null;
 }
 
-function folderOf(record: RecordFile['record']): string[] {
+function folderOf(record: ForeignRecordFile['record']): string[] {
   return record.tool === 'entire-live' && record.commonDir !== null ? [entireFolder(record.commonDir)] : [];
 }
 
 /** What was true before a file became unreadable need not be true any more; that its process is gone still is. */
-function unsure({ fresh }: RecordFile, session: ForeignSession | null): ForeignSession | null {
+function unsure({ fresh }: ForeignRecordFile, session: ForeignSession | null): ForeignSession | null {
   if (fresh || session === null || session.state === 'ended') return session;
   return { ...session, state: 'unknown', detail: 'its file cannot be read just now' };
 }

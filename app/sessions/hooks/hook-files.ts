@@ -11,7 +11,7 @@ const LINES = 20;
 const LINE_MAX = 300;
 
 /** What a runner left behind, once it is gone. */
-export type Result =
+export type HookResult =
   | { readonly came: 'exit'; readonly code: number }
   | { readonly came: 'timeout' }
   /** It had begun and was ended with all that belongs to it before it could say anything. */
@@ -34,7 +34,7 @@ function readText(path: string): string | null {
  * @param files what `run-hook.sh` was given as its files
  * @throws the system's error when they cannot be read
  */
-export function readResult(files: string): Result {
+export function readResult(files: string): HookResult {
   const text = readText(`${files}.result`);
   if (text === null) {
     const begun = statSync(`${files}.out`, { throwIfNoEntry: false }) !== undefined;
@@ -58,7 +58,7 @@ export function readOutput(files: string): string {
 }
 
 /** Why a result is a failure, as a clause about the hook; null when it is none. Pure. */
-export function failureOf(result: Result, seconds: number): string | null {
+export function hookFailureOf(result: HookResult, seconds: number): string | null {
   if (result.came === 'timeout') return `it took longer than ${seconds} s and was ended`;
   if (result.came === 'cut-off') return 'it was cut off before it had ended';
   if (result.came === 'not-begun') return 'it could not be started';

@@ -6,12 +6,12 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createLocalHost } from '../../hosts/local/local-host.ts';
 import { inlineLooker } from '../../hosts/local/look/looker.ts';
-import { Ledger } from '../store/ledger.ts';
+import { SessionLedger } from '../store/ledger.ts';
 import { Hooks } from './hooks.ts';
 
 const [folder = '', configured = '[]', dies = ''] = process.argv.slice(2);
 const host = await createLocalHost({ looker: inlineLooker(() => ({ state: 'other' })), stateDir: folder });
-const ledger = Ledger.open(join(folder, 'sessions.jsonl'));
+const ledger = SessionLedger.open(join(folder, 'sessions.jsonl'));
 const die = (): void => void process.kill(process.pid, 'SIGKILL');
 const attempted = ledger.attempted.bind(ledger);
 ledger.attempted = (key, attempt) => {

@@ -11,7 +11,7 @@ import { testHost } from '../../hosts/local/testing/hosts.ts';
 import { isAlive, temporaryFolder, until } from '../../hosts/local/testing/processes.ts';
 import { SHELLS, type TestShell } from '../../hosts/ssh/testing/shells.ts';
 import { CRASHED, someLife } from '../session-run.testing.ts';
-import { Ledger } from '../store/ledger.ts';
+import { SessionLedger } from '../store/ledger.ts';
 import { type HookBudgets, Hooks } from './hooks.ts';
 
 const BUDGETS: HookBudgets = { atOnce: 4, graceSeconds: 0.4, slackMs: 3000, pausesMs: [20, 20, 20], unwrittenMs: 50 };
@@ -63,13 +63,13 @@ function letGo(): void {
   writeFileSync(join(folder, 'go'), '');
 }
 
-function openLedger(): Ledger {
-  const ledger = Ledger.open(join(folder, 'sessions.jsonl'));
+function openLedger(): SessionLedger {
+  const ledger = SessionLedger.open(join(folder, 'sessions.jsonl'));
   onTestFinished(() => ledger.close());
   return ledger;
 }
 
-function open(ledger: Ledger, configured: readonly SessionEndHook[], budgets: Partial<HookBudgets> = {}): Hooks {
+function open(ledger: SessionLedger, configured: readonly SessionEndHook[], budgets: Partial<HookBudgets> = {}): Hooks {
   const note = (input: AuditInput): void => void lines.push(input);
   const hooks = new Hooks({
     ledger,
@@ -88,14 +88,14 @@ function open(ledger: Ledger, configured: readonly SessionEndHook[], budgets: Pa
 }
 
 /** Ends a session whose hooks are then due. */
-function endSession(ledger: Ledger, configured: readonly SessionEndHook[], number = 1, change = {}): void {
+function endSession(ledger: SessionLedger, configured: readonly SessionEndHook[], number = 1, change = {}): void {
   const life = someLife(number, { directory: join(folder, 'project'), ...change });
   ledger.begin([life]);
   const refs = new Hooks({ ...NOTHING, configured: () => configured }).hooksFor(life);
   ledger.end([{ key: life.key, ending: CRASHED, hooks: refs }]);
 }
 const NOTHING = {
-  ledger: Ledger.open('/nowhere/sessions.jsonl'),
+  ledger: SessionLedger.open('/nowhere/sessions.jsonl'),
   host: {
     inspect: async () => null,
     hold: async () => Promise.reject(new Error('unused')),

@@ -9,10 +9,10 @@ import type { SessionEndHook } from '../../config/schema.ts';
 import type { Host } from '../../hosts/host.ts';
 import { messageOf } from '../../util/errors.ts';
 import type { SessionRun } from '../session-run.ts';
-import type { Attempt, DueHook, HookRef, Ledger } from '../store/ledger.ts';
+import type { Attempt, DueHook, HookRef, SessionLedger } from '../store/ledger.ts';
 import { RunnerEnds, type RunnerOf } from './hook-ends.ts';
 import { hookRefOf, hooksFor, isFor } from './hook-event.ts';
-import { attemptFiles, failureOf, readOutput, readResult, removeHookFiles } from './hook-files.ts';
+import { attemptFiles, hookFailureOf, readOutput, readResult, removeHookFiles } from './hook-files.ts';
 import { type RunnerDeps, RunnerFailed, startRunner } from './hook-runner.ts';
 
 export interface HookBudgets {
@@ -40,7 +40,7 @@ export const HOOK_BUDGETS: HookBudgets = {
 const SEEN_MS = 2000;
 
 export interface HooksDeps extends Omit<RunnerDeps, 'host'> {
-  readonly ledger: Ledger;
+  readonly ledger: SessionLedger;
   /** This machine. */
   readonly host: Pick<Host, 'inspect' | 'hold' | 'watchExit'>;
   readonly audit: Pick<Audit, 'write' | 'note'>;
@@ -252,7 +252,7 @@ export class Hooks {
   #outcome(due: DueHook, { number, seconds }: Attempt): Outcome {
     const files = attemptFiles(this.#parts.folder, due.key, number);
     const result = readResult(files);
-    const why = failureOf(result, seconds);
+    const why = hookFailureOf(result, seconds);
     if (why === null) return { done: true };
     return { done: false, why, output: readOutput(files), counts: result.came !== 'not-begun' };
   }
@@ -309,7 +309,7 @@ function settingOf({ hook, life }: DueHook, configured: readonly SessionEndHook[
 
 /** Hooks that have failed too often, and those that are due and that the configuration does not name. */
 export function failuresIn(
-  ledger: Pick<Ledger, 'failed' | 'due'>,
+  ledger: Pick<SessionLedger, 'failed' | 'due'>,
   configured: readonly SessionEndHook[],
 ): HookFailure[] {
   const unnamed = ledger.due().filter((due) => due.attempt === null && settingOf(due, configured) === null);

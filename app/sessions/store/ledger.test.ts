@@ -18,14 +18,14 @@ import { someRef } from '../../records/fixtures.testing.ts';
 import { persistenceFor } from '../persistence.ts';
 import { CRASHED, someHook, someLife } from '../session-run.testing.ts';
 import { END_REASONS } from '../session-run.ts';
-import { type DueHook, hookKeyOf, Ledger } from './ledger.ts';
+import { type DueHook, hookKeyOf, SessionLedger } from './ledger.ts';
 import { lineText, type NewLine, parseLine } from './ledger-lines.ts';
 
 const NOW = Date.parse('2026-05-01T12:00:00.000Z');
 const HOOK = someHook('entire');
 const NOTIFY = someHook('notify');
 
-const openAt = (path: string): Ledger => Ledger.open(path, () => NOW);
+const openAt = (path: string): SessionLedger => SessionLedger.open(path, () => NOW);
 const idsOf = (due: readonly DueHook[]): string[] => due.map(({ key }) => key);
 
 function attempt(number: number) {
@@ -326,7 +326,7 @@ test('whatever is done in whatever order, the file says the same as the memory',
   );
 });
 
-function saying(ledger: Ledger) {
+function saying(ledger: SessionLedger) {
   const sorted = <T extends { readonly life: { readonly life: string } }>(all: readonly T[]): T[] =>
     [...all].sort((a, b) => (a.life.life < b.life.life ? -1 : 1));
   return {

@@ -29,14 +29,14 @@ const GROWTH_BYTES = 4 * 1024 * 1024;
 const MAX_ENDED = 4000;
 
 /** Something new about an open session; what is left out stays as it was. */
-export interface Carried {
+export interface CarriedRun {
   readonly key: string;
   readonly carrier?: SessionRun['carrier'];
   readonly title?: string;
   readonly directory?: string | null;
 }
 
-export interface Ended {
+export interface EndedRun {
   readonly key: string;
   readonly ending: SessionEnd;
   /** What is to be run at its end. */
@@ -47,7 +47,7 @@ export interface Ended {
  * No method throws: what cannot be written is kept in memory, told as `problem`, and written when it can be. Each call
  * with several things is one write and one sync.
  */
-export class Ledger {
+export class SessionLedger {
   readonly path: string;
   readonly #now: () => number;
   readonly #state = new LedgerState();
@@ -70,8 +70,8 @@ export class Ledger {
   }
 
   /** Reads what there is, and writes it anew without what is old. */
-  static open(path: string, now: () => number = () => Date.now()): Ledger {
-    const ledger = new Ledger(path, now);
+  static open(path: string, now: () => number = () => Date.now()): SessionLedger {
+    const ledger = new SessionLedger(path, now);
     ledger.#read();
     return ledger;
   }
@@ -123,7 +123,7 @@ export class Ledger {
   }
 
   /** Open sessions that have another carrier, title or folder. */
-  carry(changes: readonly Carried[]): void {
+  carry(changes: readonly CarriedRun[]): void {
     this.#write(
       changes.flatMap(({ key, carrier, title, directory }): NewLine[] => {
         const life = this.#state.open.get(key);
@@ -147,7 +147,7 @@ export class Ledger {
    *
    * @returns the lives that ended by this call
    */
-  end(endings: readonly Ended[]): SessionRun[] {
+  end(endings: readonly EndedRun[]): SessionRun[] {
     const ended = new Map<string, SessionRun>();
     const lines: NewLine[] = [];
     for (const { key, ending, hooks } of endings) {

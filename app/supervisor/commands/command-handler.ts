@@ -19,7 +19,7 @@ import { leakedTargets, serverTarget, type Target, targetById } from '../termina
 import type { TerminationResult } from '../terminate/terminate.ts';
 import { type CommandContext, serverById } from './command-context.ts';
 import { settleMissing } from './missing-records.ts';
-import { type Consent, type ReapDeps, reap, summary } from './reaper.ts';
+import { type Consent, type ReapDeps, reapTargets, summary } from './reaper.ts';
 import { clearRecord, setIdle, setKeepRunning } from './record-commands.ts';
 import { Recovery } from './recovery.ts';
 import { abortSession, endSession } from './session-commands.ts';
@@ -210,7 +210,10 @@ export class CommandHandler {
     before: readonly ReapResult[],
     consent: Consent,
   ): Promise<CommandResult> {
-    const results = [...before, ...(targets.length === 0 ? [] : await reap(targets, consent, this.#dependencies()))];
+    const results = [
+      ...before,
+      ...(targets.length === 0 ? [] : await reapTargets(targets, consent, this.#dependencies())),
+    ];
     return this.#conclude(targets, results, summary(results, 'reap'));
   }
 
@@ -245,7 +248,7 @@ export class CommandHandler {
       );
     }
     const target = serverTarget({ row, ...server });
-    const results = await reap([target], { by, confirmed: true, force: true }, this.#dependencies(), act);
+    const results = await reapTargets([target], { by, confirmed: true, force: true }, this.#dependencies(), act);
     return this.#conclude([target], results, results.map(({ message }) => message).join(' '));
   }
 
@@ -312,7 +315,7 @@ export class CommandHandler {
         subject: owner.label,
         text: `${who} is gone; ${rowName(server.row)} was started for it and is stopped`,
       });
-      await reap(
+      await reapTargets(
         [serverTarget(server)],
         { by: this.#parts.self, confirmed: true, force: true },
         this.#dependencies(),
@@ -370,7 +373,7 @@ export class CommandHandler {
       quitting: this.#parts.self === 'app',
       budgetMs,
     };
-    const results = await reap(targets, consent, this.#dependencies(), 'stop');
+    const results = await reapTargets(targets, consent, this.#dependencies(), 'stop');
     return {
       stopped: results.filter(({ outcome }) => outcome === 'gone').length,
       leftRunning,

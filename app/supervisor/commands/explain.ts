@@ -11,7 +11,7 @@ import { nameOf } from '../standing/owner-label.ts';
 /** Ids are 16 hex digits; this many are enough to mean one. */
 const SHORTEST_PREFIX = 4;
 
-export async function explain(target: string, sight: JudgedLook | null, host: Host): Promise<Explanation> {
+export async function explainTarget(target: string, sight: JudgedLook | null, host: Host): Promise<Explanation> {
   const servers = sight?.servers.map(({ row }) => row) ?? [];
   const leftovers = sight?.leftovers.map(({ row }) => row) ?? [];
   if (/^\d{1,7}$/u.test(target)) {

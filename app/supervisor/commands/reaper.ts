@@ -47,7 +47,7 @@ export interface Consent {
 }
 
 /** Ends what may be ended; one result per target, refusals and failures included. */
-export async function reap(
+export async function reapTargets(
   targets: readonly Target[],
   consent: Consent,
   deps: ReapDeps,

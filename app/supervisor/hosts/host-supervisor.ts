@@ -17,7 +17,7 @@ import { OnceSoon } from '../../util/once-soon.ts';
 import { AuditReporter } from '../audit-reporter.ts';
 import { BackgroundTasks } from '../background-tasks.ts';
 import { CommandHandler } from '../commands/command-handler.ts';
-import { explain } from '../commands/explain.ts';
+import { explainTarget } from '../commands/explain.ts';
 import { Tasks } from '../commands/tasks.ts';
 import type { Actor, Explanation, LogText, Mode, QuitReport, Supervised } from '../core.ts';
 import { ActFailed, failed, failureOf } from '../failure.ts';
@@ -486,7 +486,7 @@ export class HostSupervisor {
   }
 
   async explain(target: string): Promise<Explanation> {
-    return explain(target, this.#sight, this.#parts.host);
+    return explainTarget(target, this.#sight, this.#parts.host);
   }
 
   async readLog(server: string): Promise<LogText> {

@@ -1,5 +1,5 @@
 /** Questions of ssh that wait for a person. Answers pass through and are kept nowhere. */
-import type { Question as SshQuestion } from '../../hosts/ssh/askpass/questions.ts';
+import type { SshQuestion } from '../../hosts/ssh/askpass/questions.ts';
 import type { Question } from '../../roll/schema.ts';
 
 /** A person may have to look for a one-time code. Milliseconds. */

@@ -12,7 +12,7 @@ import { ForeignReports, type RowOf } from '../../sessions/foreign/foreign-repor
 import type { ForeignSessions } from '../../sessions/foreign/watcher.ts';
 import type { SessionRun } from '../../sessions/session-run.ts';
 import type { ReportedSession, SessionReport } from '../../sessions/session-source.ts';
-import { type SessionEvent, type SessionStore, SessionTracker } from '../../sessions/session-tracker.ts';
+import { type SessionStore, SessionTracker, type TrackerEvent } from '../../sessions/session-tracker.ts';
 import { rowName } from '../../text/words.ts';
 import type { Mode } from '../core.ts';
 import type { JudgedServer } from '../judged-server.ts';
@@ -202,7 +202,7 @@ export class HostSessions {
   }
 
   /** Each is a line of the timeline; of very many at once there is one, since every line waits for the disk. */
-  #tell(events: readonly SessionEvent[]): void {
+  #tell(events: readonly TrackerEvent[]): void {
     const { audit, self, host, mode } = this.#parts;
     if (mode === 'read') return;
     for (const type of ['started', 'idle', 'ended'] as const) {
@@ -217,7 +217,7 @@ export class HostSessions {
     }
   }
 
-  #line(event: SessionEvent): void {
+  #line(event: TrackerEvent): void {
     const { audit, self, host } = this.#parts;
     const { life } = event;
     const { label, identity } = life.carrier;
@@ -236,7 +236,7 @@ export class HostSessions {
   }
 }
 
-function textOf(event: SessionEvent, name: string, carrier: string): string {
+function textOf(event: TrackerEvent, name: string, carrier: string): string {
   switch (event.type) {
     case 'started':
       return `${name} is alive on ${carrier}`;

@@ -4,7 +4,7 @@ import type { Alert } from '../../roll/schema.ts';
 import { type HookFailure, Hooks, type HooksDeps } from '../../sessions/hooks/hooks.ts';
 import { persistenceFor } from '../../sessions/persistence.ts';
 import type { SessionStore } from '../../sessions/session-tracker.ts';
-import { Ledger } from '../../sessions/store/ledger.ts';
+import { SessionLedger } from '../../sessions/store/ledger.ts';
 import { capitalised, plural } from '../../text/words.ts';
 
 export interface SessionPersistenceDeps extends Omit<HooksDeps, 'ledger'> {
@@ -14,12 +14,12 @@ export interface SessionPersistenceDeps extends Omit<HooksDeps, 'ledger'> {
 export class SessionPersistence {
   /** What is due at the end of a life is due from the same line on that says that it ended. */
   readonly lives: SessionStore;
-  readonly #ledger: Ledger;
+  readonly #ledger: SessionLedger;
   readonly #hooks: Hooks;
 
   /** Reads the ledger, and goes on with hooks that were due when its last writer went. Only for the holder of the writer's lock. */
   constructor({ ledgerFile, ...parts }: SessionPersistenceDeps) {
-    this.#ledger = Ledger.open(ledgerFile);
+    this.#ledger = SessionLedger.open(ledgerFile);
     this.#hooks = new Hooks({ ...parts, ledger: this.#ledger });
     this.lives = persistenceFor(this.#ledger, this.#hooks);
     this.#hooks.pump();

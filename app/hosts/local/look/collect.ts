@@ -11,13 +11,13 @@ import {
   ReadFailed,
   type UnprovedProcess,
 } from '../../host.ts';
+import { isFinished } from '../../process-info.ts';
 import { isContainerCgroup, leafCgroup } from '../procfs/cgroup.ts';
 import type { ProcSource } from '../procfs/read.ts';
-import { isFinished } from '../procfs/stat.ts';
 import { type Recognise, recogniseAll } from './candidates.ts';
-import { ConnectionReader, type Holder, type SocketsWanted } from './connections.ts';
+import { ConnectionReader, type SocketHolder, type SocketsWanted } from './connections.ts';
 import { DetailReader } from './details.ts';
-import { type Entry, livePath, ProcessTable } from './process-table.ts';
+import { livePath, ProcessTable, type TableEntry } from './process-table.ts';
 import { isReaper } from './reapers.ts';
 import { besideServers, relevant } from './relevance.ts';
 
@@ -121,7 +121,7 @@ export class Collector {
     const { recognise, ownUid, unreadable } = this.#options;
     const { candidates, unproved } = recogniseAll(claimants, request.customKinds, recognise, ownUid, unreadable);
 
-    const holders: Holder[] = [];
+    const holders: SocketHolder[] = [];
     for (const pid of trees) {
       const entry = this.#table.entries.get(pid);
       if (entry === undefined || !processes.has(pid) || isFinished(entry.stat)) continue;
@@ -190,7 +190,7 @@ export class Collector {
    */
   *#likelyServers(customKinds: readonly CustomKind[]): Generator<Wanted, readonly number[]> {
     const likely: number[] = [];
-    const unknown: Entry[] = [];
+    const unknown: TableEntry[] = [];
     for (const [pid, entry] of this.#table.entries) {
       if (entry.stat.kernelThread || isFinished(entry.stat)) continue;
       const known = this.#decided.get(pid);
@@ -209,7 +209,7 @@ export class Collector {
   }
 
   /** Null where its program would decide and is not known. */
-  #decide(entry: Entry, customKinds: readonly CustomKind[]): boolean | null {
+  #decide(entry: TableEntry, customKinds: readonly CustomKind[]): boolean | null {
     const { state } = this.#options.recognise(this.#recognisable(entry), customKinds);
     if (state === 'unproved') return null;
     const isServer = state === 'server';
@@ -217,13 +217,13 @@ export class Collector {
     return isServer;
   }
 
-  #claims(entry: Entry, customKinds: readonly CustomKind[]): boolean {
+  #claims(entry: TableEntry, customKinds: readonly CustomKind[]): boolean {
     const found = this.#options.recognise(this.#recognisable(entry), customKinds);
     return found.state === 'unproved' && found.claims !== null;
   }
 
   /** Arguments are decoded, and the executable is read, only when recognition asks for them. */
-  #recognisable(entry: Entry): Recognisable {
+  #recognisable(entry: TableEntry): Recognisable {
     const reader = this.#reader;
     let executable: string | null | undefined;
     return {

@@ -14,7 +14,7 @@ export interface Connections {
 }
 
 /** A process whose sockets are wanted; `path` is where its files can be read (see `livePath`). */
-export interface Holder {
+export interface SocketHolder {
   readonly pid: number;
   readonly path: string;
 }
@@ -53,7 +53,7 @@ export class ConnectionReader {
    * @param everyone PIDs to search for the other end of a local connection
    */
   *read(
-    holders: readonly Holder[],
+    holders: readonly SocketHolder[],
     ownPids: readonly number[],
     everyone: Iterable<number>,
   ): Generator<SocketsWanted, Connections> {

@@ -1,14 +1,15 @@
 import type { Evidence, Observer, ProcessIdentity } from '../../../identity/identity.ts';
 import type { Libc } from '../../../util/libc.ts';
 import type { ProcessInfo } from '../../host.ts';
+import { isFinished } from '../../process-info.ts';
 import { namespaceId } from '../process/observer.ts';
 import { openPidfd } from '../process/pidfd.ts';
 import { hashArgv } from '../procfs/argv.ts';
 import { leafCgroup } from '../procfs/cgroup.ts';
 import type { ProcSource } from '../procfs/read.ts';
-import { isFinished, type ProcStat } from '../procfs/stat.ts';
+import type { ProcStat } from '../procfs/stat.ts';
 import { parsePss, parseStatus } from '../procfs/status.ts';
-import { type Entry, livePath, type ProcessTable, TICKS_PER_SECOND } from './process-table.ts';
+import { livePath, type ProcessTable, type TableEntry, TICKS_PER_SECOND } from './process-table.ts';
 
 /**
  * PSS makes the kernel walk every page of the process, so it is read anew only after this long, in seconds; of a young
@@ -104,7 +105,7 @@ export class DetailReader {
   }
 
   #describe(
-    entry: Entry,
+    entry: TableEntry,
     pidfdId: string | null,
     clock: { readonly now: number; readonly uptime: number },
     wantPss: boolean,

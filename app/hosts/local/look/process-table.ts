@@ -1,11 +1,12 @@
 import { MARK_NAMES, type Marks } from '../../host.ts';
+import { isFinished } from '../../process-info.ts';
 import { decodeArgv, pickVariables } from '../procfs/argv.ts';
 import type { ProcSource } from '../procfs/read.ts';
-import { isFinished, type ProcStat, parseStat } from '../procfs/stat.ts';
+import { type ProcStat, parseStat } from '../procfs/stat.ts';
 import { isReaper } from './reapers.ts';
 
 /** A process as the table keeps it between looks. */
-export class Entry {
+export class TableEntry {
   readonly stat: ProcStat;
   /** Raw argv bytes; null where they could not be read. */
   readonly rawArgv: Buffer | null;
@@ -29,8 +30,8 @@ export class Entry {
   }
 
   /** The same with what has changed meanwhile. */
-  with(stat: ProcStat, marks: Marks | null = this.marks): Entry {
-    const next = new Entry(stat, this.rawArgv, marks, this.revision);
+  with(stat: ProcStat, marks: Marks | null = this.marks): TableEntry {
+    const next = new TableEntry(stat, this.rawArgv, marks, this.revision);
     next.#argv = this.#argv;
     return next;
   }
@@ -80,7 +81,7 @@ export function livePath(reader: ProcSource, stat: ProcStat): string {
 export class ProcessTable {
   readonly #reader: ProcSource;
   readonly #ownUid: number;
-  readonly #entries = new Map<number, Entry>();
+  readonly #entries = new Map<number, TableEntry>();
   /** PIDs whose environment is still to be read. */
   readonly #owed = new Set<number>();
   #turn = 0;
@@ -92,7 +93,7 @@ export class ProcessTable {
     this.#ownUid = ownUid;
   }
 
-  get entries(): ReadonlyMap<number, Entry> {
+  get entries(): ReadonlyMap<number, TableEntry> {
     return this.#entries;
   }
 
@@ -176,9 +177,9 @@ export class ProcessTable {
     return null;
   }
 
-  #entry(stat: ProcStat, rawArgv: Buffer | null, marks: Marks | null): Entry {
+  #entry(stat: ProcStat, rawArgv: Buffer | null, marks: Marks | null): TableEntry {
     this.#revision += 1;
-    return new Entry(stat, rawArgv, marks, this.#revision);
+    return new TableEntry(stat, rawArgv, marks, this.#revision);
   }
 
   /** Reads the environments owed that may well hold a mark, and of the others as many as a look has time for. */
@@ -209,7 +210,7 @@ export class ProcessTable {
    * mark has none either, unless that parent is a server, whose tree is read in any case, or has it by adoption. Who
    * was adopted is the child of a reaper, or stands in a session that is not its parent's.
    */
-  #likely({ stat }: Entry): boolean {
+  #likely({ stat }: TableEntry): boolean {
     const parent = this.#entries.get(stat.ppid);
     if (parent === undefined || parent.marked || stat.session !== parent.stat.session) return true;
     return isReaper({ pid: parent.stat.pid, comm: parent.stat.comm, argv: parent.argv });

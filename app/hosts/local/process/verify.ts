@@ -10,10 +10,11 @@ import { judge } from '../../../identity/judge.ts';
 import { refusePid } from '../../../identity/refuse.ts';
 import { codeOf } from '../../../util/errors.ts';
 import type { Libc } from '../../../util/libc.ts';
+import { isFinished } from '../../process-info.ts';
 import { livePath, TICKS_PER_SECOND } from '../look/process-table.ts';
 import { hashArgv } from '../procfs/argv.ts';
 import { ProcReader } from '../procfs/read.ts';
-import { isFinished, type ProcStat, parseStat } from '../procfs/stat.ts';
+import { type ProcStat, parseStat } from '../procfs/stat.ts';
 import { parseStatus } from '../procfs/status.ts';
 import { openPidfd, type Pidfd } from './pidfd.ts';
 

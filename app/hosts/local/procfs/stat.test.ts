@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isFinished, parseStat } from './stat.ts';
+import { isFinished } from '../../process-info.ts';
+import { parseStat } from './stat.ts';
 
 /** A stat line with the fields that matter set, the others zero. */
 function line(comm: string | Buffer, state = 'S', threads = 1, start = '187588', flags = 0): Buffer {

@@ -80,8 +80,3 @@ export function parseStat(bytes: Buffer): ProcStat | null {
     startTicks: bytes.toString('latin1', start, at - 1),
   };
 }
-
-/** Exited, not merely a live process whose main thread has left: that one looks like a zombie too. */
-export function isFinished(stat: ProcStat): boolean {
-  return (stat.state === 'Z' || stat.state === 'X') && stat.threads <= 1;
-}

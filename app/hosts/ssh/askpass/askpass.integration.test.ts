@@ -8,7 +8,7 @@ import { SshFailed } from '../contract.ts';
 import { testAskpass } from '../testing/askpass.ts';
 import { sshConfig, sshdProblem, type TestSshd, testSshd } from '../testing/sshd.ts';
 import { statuses, testTransport } from '../testing/transport.ts';
-import type { Question } from './questions.ts';
+import type { SshQuestion } from './questions.ts';
 
 const problem = sshdProblem();
 beforeEach((context) => {
@@ -49,7 +49,7 @@ function placesOf(secret: string, folders: readonly string[]): readonly string[]
 
 test('a password is asked for, asked again when wrong, and is nowhere but in memory', async () => {
   const box = await passwordBox();
-  const questions: Question[] = [];
+  const questions: SshQuestion[] = [];
   const found: string[] = [];
   const { questioner, runtimeDir } = await testAskpass(async (question) => {
     questions.push(question);
@@ -90,7 +90,7 @@ test('D12 a locked key asks for its passphrase by its file; without a person the
   const box = await testSshd();
   execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', PASSWORD, '-f', box.key]);
   const config = sshConfig({ box: [box] });
-  const questions: Question[] = [];
+  const questions: SshQuestion[] = [];
   const { questioner, runtimeDir } = await testAskpass(async (question) => {
     questions.push(question);
     return PASSWORD;
@@ -111,7 +111,7 @@ test('D11 an unknown host key is shown with its fingerprint, accepted by yes alo
   const box = await testSshd();
   writeFileSync(box.knownHosts, '');
   const answers = ['no', 'yes'];
-  const questions: Question[] = [];
+  const questions: SshQuestion[] = [];
   const { questioner, runtimeDir } = await testAskpass(async (question) => {
     questions.push(question);
     return answers.shift() ?? null;
@@ -135,7 +135,7 @@ test('D11 an unknown host key is shown with its fingerprint, accepted by yes alo
 test('D13 a machine on the way may ask, too', async () => {
   const [gate, box] = await Promise.all([passwordBox(), testSshd()]);
   writeFileSync(box.knownHosts, '');
-  const questions: Question[] = [];
+  const questions: SshQuestion[] = [];
   const { questioner, runtimeDir } = await testAskpass(async (question) => {
     questions.push(question);
     return question.type === 'password' ? PASSWORD : 'yes';
@@ -185,7 +185,7 @@ test('a question that nobody answers times out, one that is given up ends the at
 
 test('whoever else connects to the socket gets nothing, whatever it knows', async () => {
   const box = await passwordBox();
-  const asked: Question[] = [];
+  const asked: SshQuestion[] = [];
   let give: (answer: string) => void = () => undefined;
   const { questioner, runtimeDir } = await testAskpass((question) => {
     asked.push(question);

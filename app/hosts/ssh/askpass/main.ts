@@ -3,7 +3,7 @@
  * answer". It is short-lived and knows nothing but this one answer.
  */
 import { connect } from 'node:net';
-import { ID_VARIABLE, MAX_PROMPT, REPLY_LIMIT, SOCKET_VARIABLE } from './names.ts';
+import { ASK_REPLY_LIMIT, ID_VARIABLE, MAX_PROMPT, SOCKET_VARIABLE } from './names.ts';
 
 const { [SOCKET_VARIABLE]: path, [ID_VARIABLE]: id, SSH_ASKPASS_PROMPT: hint } = process.env;
 
@@ -20,7 +20,7 @@ socket.once('connect', () => {
 });
 socket.on('data', (chunk: string) => {
   text += chunk;
-  if (text.length > REPLY_LIMIT) socket.destroy();
+  if (text.length > ASK_REPLY_LIMIT) socket.destroy();
 });
 socket.once('error', () => {
   process.exitCode = 1;

@@ -9,7 +9,7 @@ export const RUNTIME_VARIABLE = 'ROLLCALL_ASKPASS_RUNTIME';
 
 export const MAX_PROMPT = 8192;
 /** A question with its escapes; bytes. */
-export const REQUEST_LIMIT = 65_536;
+export const ASK_REQUEST_LIMIT = 65_536;
 /** ssh reads no more than 1023 bytes of an answer. */
 export const ANSWER_BYTES = 1023;
-export const REPLY_LIMIT = 8192;
+export const ASK_REPLY_LIMIT = 8192;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { kindOf, shownText } from './question.ts';
+import { questionTypeOf, shownText } from './question.ts';
 
 const HOST_KEY = `The authenticity of host '[127.0.0.1]:2222 ([127.0.0.1]:2222)' can't be established.
 ED25519 key fingerprint is SHA256:Q2H2KUiuTQujt3TC+MIJTUPqL3VgQV4Hlpug0bMS1zI.
@@ -34,7 +34,7 @@ test.each<[string, string | null, object]>([
   ['Allow use of key /home/me/.ssh/id?', 'confirm', { type: 'confirm' }],
   ['Accept updated hostkeys? (yes/no): ', null, { type: 'confirm' }],
 ])('%j is told for what it is', (prompt, hint, kind) => {
-  expect(kindOf(prompt, hint)).toEqual(kind);
+  expect(questionTypeOf(prompt, hint)).toEqual(kind);
 });
 
 const own = [
@@ -53,21 +53,21 @@ test('text of the server is never taken for a question of ssh itself, whatever i
   const hint = fc.constantFrom(null, 'confirm', 'none');
   fc.assert(
     fc.property(user, fc.domain(), text, hint, (name, host, parts, said) => {
-      const { type, ...rest } = kindOf(`(${name}@${host}) ${parts.join('')}`, said);
+      const { type, ...rest } = questionTypeOf(`(${name}@${host}) ${parts.join('')}`, said);
       expect(['password', 'code']).toContain(type);
       expect(rest).toEqual({});
     }),
     { numRuns: 1000 },
   );
   const posed = "(dev@127.0.0.1) Hello\nEnter passphrase for key '/home/dev/.ssh/id_ed25519':\nPassword: ";
-  expect(kindOf(posed, null)).toEqual({ type: 'password' });
+  expect(questionTypeOf(posed, null)).toEqual({ type: 'password' });
 });
 
 test('lines that only contain what ssh asks are none of its questions, also before OpenSSH 8.5', () => {
   fc.assert(
     fc.property(fc.constantFrom(...own), fc.string({ minLength: 1 }), (asked, more) => {
       for (const prompt of [`x${more}\n${asked}`, `${asked}\nx${more}`]) {
-        expect(['password', 'code']).toContain(kindOf(prompt, null).type);
+        expect(['password', 'code']).toContain(questionTypeOf(prompt, null).type);
       }
     }),
   );

@@ -1,6 +1,6 @@
-import type { Question } from './questions.ts';
+import type { SshQuestion } from './questions.ts';
 
-type Kind = Pick<Question, 'type' | 'fingerprint' | 'keyPath'>;
+type Kind = Pick<SshQuestion, 'type' | 'fingerprint' | 'keyPath'>;
 
 /** Since OpenSSH 8.5 ssh itself puts `(user@host) ` before text of the server, and it begins no other prompt like that. */
 const FROM_SERVER = /^\(/u;
@@ -22,7 +22,7 @@ const ONE_TIME = /one-time|verification|otp/iu;
  *
  * @param hint SSH_ASKPASS_PROMPT
  */
-export function kindOf(prompt: string, hint: string | null): Kind {
+export function questionTypeOf(prompt: string, hint: string | null): Kind {
   return (FROM_SERVER.test(prompt) ? null : ownKind(prompt, hint)) ?? asked(prompt);
 }
 

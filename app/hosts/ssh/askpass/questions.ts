@@ -2,7 +2,7 @@
 
 export type QuestionType = 'password' | 'passphrase' | 'code' | 'host-key' | 'confirm';
 
-export interface Question {
+export interface SshQuestion {
   /** Unique within this process. */
   readonly id: string;
   readonly alias: string;
@@ -21,7 +21,7 @@ export interface Question {
  * Asks the person. Resolves with the answer (`yes` or `no` for a host key or a confirmation), null when it is given up,
  * which gives up the whole connection. The signal fires when nobody waits for the answer any more.
  */
-export type Ask = (question: Question, signal: AbortSignal) => Promise<string | null>;
+export type Ask = (question: SshQuestion, signal: AbortSignal) => Promise<string | null>;
 
 /** How the questions of one ssh ended; null when none was given up. */
 export type GivenUp = 'cancelled' | 'timeout' | null;
@@ -40,5 +40,5 @@ export interface PromptScope {
 /** Where masters get their questions answered. */
 export interface PromptBroker {
   /** @param onPending with the question that waits, and null when none does any more */
-  admit(alias: string, onPending: (question: Question | null) => void): PromptScope;
+  admit(alias: string, onPending: (question: SshQuestion | null) => void): PromptScope;
 }

@@ -6,11 +6,11 @@ import { FrameReader, MalformedFrame } from '../../../ipc/frames.ts';
 import { listenUnix } from '../../../ipc/unix-listener.ts';
 import { ensureRuntimeFolder } from '../../../util/folders.ts';
 import type { Libc } from '../../../util/libc.ts';
-import { ANSWER_BYTES, ID_VARIABLE, REQUEST_LIMIT, RUNTIME_VARIABLE, SOCKET_VARIABLE } from './names.ts';
+import { ANSWER_BYTES, ASK_REQUEST_LIMIT, ID_VARIABLE, RUNTIME_VARIABLE, SOCKET_VARIABLE } from './names.ts';
 import { isFromSsh } from './peer.ts';
-import { type AskRequest, requestSchema } from './protocol.ts';
-import { kindOf, shownText } from './question.ts';
-import type { Ask, GivenUp, PromptBroker, PromptScope, Question } from './questions.ts';
+import { type AskRequest, askRequestSchema } from './protocol.ts';
+import { questionTypeOf, shownText } from './question.ts';
+import type { Ask, GivenUp, PromptBroker, PromptScope, SshQuestion } from './questions.ts';
 
 export interface AskpassOptions {
   /** The app's runtime folder; the socket goes to `ssh` below it. */
@@ -66,7 +66,7 @@ class Admitted implements PromptScope {
   readonly env: Readonly<Record<string, string>>;
   readonly id = randomUUID();
   readonly alias: string;
-  readonly onPending: (question: Question | null) => void;
+  readonly onPending: (question: SshQuestion | null) => void;
   readonly abort = new AbortController();
   readonly #asked = new Map<string, number>();
   readonly #onRelease: () => void;
@@ -76,7 +76,7 @@ class Admitted implements PromptScope {
   constructor(
     alias: string,
     env: Readonly<Record<string, string>>,
-    onPending: (question: Question | null) => void,
+    onPending: (question: SshQuestion | null) => void,
     onRelease: () => void,
   ) {
     this.alias = alias;
@@ -95,8 +95,8 @@ class Admitted implements PromptScope {
     this.#onRelease();
   }
 
-  question(prompt: string, hint: string | null): Question {
-    const kind = kindOf(prompt, hint);
+  question(prompt: string, hint: string | null): SshQuestion {
+    const kind = questionTypeOf(prompt, hint);
     const text = shownText(prompt);
     const what = `${kind.type} ${text}`;
     const attempt = (this.#asked.get(what) ?? 0) + 1;
@@ -123,7 +123,7 @@ class Desk {
     };
   }
 
-  admit(alias: string, onPending: (question: Question | null) => void): PromptScope {
+  admit(alias: string, onPending: (question: SshQuestion | null) => void): PromptScope {
     const admitted = new Admitted(alias, this.#env, onPending, () => this.#admitted.delete(admitted.id));
     this.#admitted.set(admitted.id, admitted);
     return admitted;
@@ -137,7 +137,7 @@ class Desk {
   /** Reads one question, if the peer may ask one, and answers it or closes without a word. */
   take(socket: Socket): void {
     this.#sockets.add(socket);
-    const reader = new FrameReader(REQUEST_LIMIT);
+    const reader = new FrameReader(ASK_REQUEST_LIMIT);
     const timer = setTimeout(() => socket.destroy(), REQUEST_MS);
     socket.once('error', () => socket.destroy());
     socket.once('close', () => {
@@ -150,7 +150,7 @@ class Desk {
       if (asked) return void socket.destroy();
       try {
         for (const value of reader.push(chunk)) {
-          const request = requestSchema.safeParse(value);
+          const request = askRequestSchema.safeParse(value);
           const admitted = request.success ? this.#admitted.get(request.data.id) : undefined;
           if (asked || !request.success || admitted === undefined || !this.#mayAsk(socket, admitted)) {
             socket.destroy();

@@ -1,11 +1,11 @@
-export interface Clocks {
+export interface WatchedClocks {
   /** Milliseconds since the epoch. */
   readonly wall: () => number;
   /** Milliseconds that stand still while the machine sleeps. */
   readonly monotonic: () => number;
 }
 
-const REAL: Clocks = { wall: () => Date.now(), monotonic: () => performance.now() };
+const REAL: WatchedClocks = { wall: () => Date.now(), monotonic: () => performance.now() };
 /** Less is the ordinary correction of a clock. */
 const JUMP_MS = 5000;
 const EVERY_MS = 5000;

@@ -1,4 +1,4 @@
-import type { Question } from '../askpass/questions.ts';
+import type { SshQuestion } from '../askpass/questions.ts';
 import type { SshFailed, SshStep } from '../contract.ts';
 
 /**
@@ -20,7 +20,7 @@ export type ConnectionState =
       /** 0 for the first; else the how manieth since it was lost. */
       readonly attempt: number;
     }
-  | { readonly status: 'authenticating'; readonly question: Question; readonly attempt: number }
+  | { readonly status: 'authenticating'; readonly question: SshQuestion; readonly attempt: number }
   | { readonly status: 'connected' }
   | {
       readonly status: 'reconnecting';

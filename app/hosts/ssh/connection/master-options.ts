@@ -1,5 +1,5 @@
 import type { ProcessRef } from '../../../identity/identity.ts';
-import type { PromptBroker, Question } from '../askpass/questions.ts';
+import type { PromptBroker, SshQuestion } from '../askpass/questions.ts';
 import { configOptions, type Resolved, type SshProgram } from '../config/resolve.ts';
 import type { Progress } from '../diagnostics/ssh-log.ts';
 
@@ -16,7 +16,7 @@ export interface MasterOptions {
   readonly questioner: PromptBroker | null;
   readonly timing: MasterTiming;
   readonly onProgress: (progress: Progress) => void;
-  readonly onQuestion: (question: Question | null) => void;
+  readonly onQuestion: (question: SshQuestion | null) => void;
   /** It runs, or (null) it does no more. */
   readonly onProcess: (ref: ProcessRef | null) => void;
   readonly signal: AbortSignal;

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ProcessRef } from '../../../identity/identity.ts';
-import type { PromptScope, Question } from '../askpass/questions.ts';
+import type { PromptScope, SshQuestion } from '../askpass/questions.ts';
 import { SshFailed } from '../contract.ts';
 import { explainDeadline, explainEnd } from '../diagnostics/explain.ts';
 import { SshLog } from '../diagnostics/ssh-log.ts';
@@ -73,7 +73,7 @@ export class Master {
     const { alias } = resolved;
     const log = new SshLog(options.onProgress);
     options.onProgress({ step: 'name', text: `Looking up ${resolved.hostname}` });
-    let pending: Question | null = null;
+    let pending: SshQuestion | null = null;
     const admission = questioner?.admit(alias, (question) => {
       pending = question;
       options.onQuestion(question);

@@ -42,7 +42,7 @@ interface ClientEnd {
 }
 
 /** One run of a client, to its end or ours. */
-export class Client {
+export class SshClient {
   readonly ended: Promise<ClientEnd>;
   endedBy: 'deadline' | 'too-much' | null = null;
   readonly #child: ChildProcess;

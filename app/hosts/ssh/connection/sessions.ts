@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { SshProgram } from '../config/resolve.ts';
 import { type ExecResult, SshFailed } from '../contract.ts';
 import { CHECK_MS, type Master } from './master.ts';
-import { Client, MAX_STDOUT, spawnClient } from './session-client.ts';
+import { MAX_STDOUT, SshClient, spawnClient } from './session-client.ts';
 
 /** Servers allow 10 unless told otherwise; two are left for the person's own use of the same setting. */
 const MAX_SESSIONS = 8;
@@ -124,7 +124,7 @@ export class Sessions {
   async #session(input: string | Buffer, until: number, deadlineMs: number): Promise<Outcome> {
     const { alias, ssh, master } = this.#options;
     const logFile = join(this.#options.folder, `${this.#options.prefix}${++count}.log`);
-    const client = new Client(spawnClient(alias, ssh, master.socketPath, logFile), input);
+    const client = new SshClient(spawnClient(alias, ssh, master.socketPath, logFile), input);
     // A thread that was busy runs its timers before it reads: one round of reading comes in between.
     const late = (): void => void setImmediate(() => client.end('deadline'));
     const timer = setTimeout(late, Math.max(0, until - performance.now()));

@@ -1,6 +1,6 @@
 import type { ProcessRef } from '../../../identity/identity.ts';
 import { messageOf } from '../../../util/errors.ts';
-import type { Question } from '../askpass/questions.ts';
+import type { SshQuestion } from '../askpass/questions.ts';
 import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFailed } from '../contract.ts';
 import { explainClosedAtOnce, isPermanent } from '../diagnostics/explain.ts';
 import type { Progress } from '../diagnostics/ssh-log.ts';
@@ -184,7 +184,7 @@ export class SshConnection implements RemoteExec, Forwards {
     const progress = (): void => {
       if (!over && !signal.aborted) this.#become({ status: 'connecting', ...last, attempt });
     };
-    const question = (pending: Question | null): void => {
+    const question = (pending: SshQuestion | null): void => {
       if (over || signal.aborted) return;
       if (pending === null) progress();
       else this.#become({ status: 'authenticating', question: pending, attempt });

@@ -17,14 +17,14 @@ export interface Composed {
 }
 
 /** One part of an answer: the words of its line, and the bytes that follow it. */
-export interface Section {
+export interface FrameSection {
   readonly name: string;
   readonly rest: string;
   readonly bytes: Buffer;
 }
 
-export type Frame =
-  | { readonly found: 'answer'; readonly sections: readonly Section[]; readonly status: number }
+export type ScriptFrame =
+  | { readonly found: 'answer'; readonly sections: readonly FrameSection[]; readonly status: number }
   /** Nothing of ours ran, or its first line never arrived. */
   | { readonly found: 'nothing' }
   /** It began and did not end: what is missing is unknown. */
@@ -76,11 +76,11 @@ export function compose(
 }
 
 /** Takes the answer out of what an account printed. Pure. What stands before or after it does not matter. */
-export function parseFrame(output: Buffer, marker: string): Frame {
+export function parseFrame(output: Buffer, marker: string): ScriptFrame {
   const begin = output.indexOf(`\n${marker} begin\n`);
   if (begin < 0) return { found: 'nothing' };
   const lead = Buffer.from(`\n${marker} `);
-  const sections: Section[] = [];
+  const sections: FrameSection[] = [];
   let at = begin;
   for (;;) {
     const lineEnd = output.indexOf(NEWLINE, at + lead.length);

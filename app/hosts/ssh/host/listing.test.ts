@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { connectionsIn, listedIn, listedSeen, psLine, usageIn } from './listing.ts';
-import { Answer } from './shell.ts';
+import { ScriptAnswer } from './shell.ts';
 
 /** As macOS prints them; no machine with it was at hand where this was written. */
 const ROWS = `    1     0     1     0 S    Mon Nov 23 07:01:02 2026 /sbin/launchd
@@ -43,8 +43,8 @@ n127.0.0.1:50123->127.0.0.1:4096
 TST=ESTABLISHED
 `;
 
-function answered(parts: Readonly<Record<string, string>>): Answer {
-  return new Answer(Object.entries(parts).map(([name, text]) => ({ name, rest: '', bytes: Buffer.from(text) })));
+function answered(parts: Readonly<Record<string, string>>): ScriptAnswer {
+  return new ScriptAnswer(Object.entries(parts).map(([name, text]) => ({ name, rest: '', bytes: Buffer.from(text) })));
 }
 
 const observer = { hostId: 'h', bootId: 'b', pidNamespace: 'none' };

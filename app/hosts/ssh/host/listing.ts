@@ -2,10 +2,10 @@
 import type { Observation, Observer } from '../../../identity/identity.ts';
 import { evidenceOf, type ListedConnection } from '../../ps/portable-look.ts';
 import { type ListedProcess, parseProgramFiles, parsePs } from '../../ps/portable-processes.ts';
-import type { Answer } from './shell.ts';
+import type { ScriptAnswer } from './shell.ts';
 
 /** What was found at a PID, with what a verdict does not need. */
-export type Seen = Observation & { readonly uid?: number; readonly nonce?: string };
+export type SeenProcess = Observation & { readonly uid?: number; readonly nonce?: string };
 
 export interface Usage {
   readonly memRss: number;
@@ -23,7 +23,7 @@ function byPid(text: string): Map<number, string> {
 }
 
 /** Every process that an answer of `ps.sh` lists; null when ps failed to tell, which is no absence. */
-export function listedIn(answer: Answer): ListedProcess[] | null {
+export function listedIn(answer: ScriptAnswer): ListedProcess[] | null {
   const rows = answer.bytes('rows')?.toString('utf8');
   if (rows === undefined) return null;
   const programs = parseProgramFiles(answer.bytes('programs')?.toString('utf8') ?? '');
@@ -31,7 +31,7 @@ export function listedIn(answer: Answer): ListedProcess[] | null {
 }
 
 /** Memory in kilobytes and percent of a core, by PID. */
-export function usageIn(answer: Answer): ReadonlyMap<number, Usage> {
+export function usageIn(answer: ScriptAnswer): ReadonlyMap<number, Usage> {
   const usage = new Map<number, Usage>();
   for (const [pid, words] of byPid(answer.bytes('usage')?.toString('utf8') ?? '')) {
     const [memRss, cpu] = words.split(/\s+/u).map(Number);
@@ -48,7 +48,7 @@ function ended(text: string): { readonly address: string; readonly port: string 
 }
 
 /** TCP sockets that lsof tells; null where there is no lsof. Of other users' processes it tells nothing. */
-export function connectionsIn(answer: Answer): ListedConnection[] | null {
+export function connectionsIn(answer: ScriptAnswer): ListedConnection[] | null {
   const text = answer.text('sockets');
   if (text === null) return null;
   const connections: ListedConnection[] = [];
@@ -75,7 +75,7 @@ export function connectionsIn(answer: Answer): ListedConnection[] | null {
 }
 
 /** What an answer of `ps.sh` says of a PID. */
-export function listedSeen(answer: Answer, pid: number, observer: Observer): Seen {
+export function listedSeen(answer: ScriptAnswer, pid: number, observer: Observer): SeenProcess {
   const rows = listedIn(answer);
   if (rows === null)
     return { found: 'failed', why: `its ps cannot be used: ${answer.text('failed') ?? 'it said nothing'}` };

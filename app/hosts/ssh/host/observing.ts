@@ -5,12 +5,13 @@ import { judge } from '../../../identity/judge.ts';
 import { refusePid } from '../../../identity/refuse.ts';
 import { messageOf } from '../../../util/errors.ts';
 import { TICKS_PER_SECOND } from '../../local/look/process-table.ts';
-import { isFinished, type ProcStat, parseStat } from '../../local/procfs/stat.ts';
+import { type ProcStat, parseStat } from '../../local/procfs/stat.ts';
+import { isFinished } from '../../process-info.ts';
 import observeScript from '../remote/observe.sh';
 import psScript from '../remote/ps.sh';
-import { listedSeen, type Seen } from './listing.ts';
+import { listedSeen, type SeenProcess } from './listing.ts';
 import type { RemotePlatform } from './platform.ts';
-import type { Answer, RemoteShell } from './shell.ts';
+import type { RemoteShell, ScriptAnswer } from './shell.ts';
 
 const DEADLINE_MS = 15_000;
 /** PIDs in one script; more are observed one script after the other. */
@@ -22,7 +23,7 @@ function nameFrom(pid: number, stat: ProcStat | null, uptime: number): ProcessNa
   return { pid, name: stat.comm, startedAt: Number.isFinite(age) ? Math.round(Date.now() - age * 1000) : null };
 }
 
-const statIn = (answer: Answer, name: string, pid: number): ProcStat | null =>
+const statIn = (answer: ScriptAnswer, name: string, pid: number): ProcStat | null =>
   parseStat(answer.bytes(name, String(pid)) ?? Buffer.alloc(0));
 
 /** Rows of `PATH value value` by the PID that the path begins with. */
@@ -46,7 +47,7 @@ function nonceOf(bytes: Buffer | null, pid: number): string | undefined {
 }
 
 /** Where the answer was given from: an account may be reached again after a reboot, or in another container. */
-export function placeOf(answer: Answer, { observer }: Pick<RemotePlatform, 'observer'>): Observer {
+export function placeOf(answer: ScriptAnswer, { observer }: Pick<RemotePlatform, 'observer'>): Observer {
   const namespace = answer
     .text('executables')
     ?.split('\n')
@@ -64,7 +65,7 @@ export function placeOf(answer: Answer, { observer }: Pick<RemotePlatform, 'obse
  *
  * @param settled the script read the start time a second time at its end, in `after`
  */
-export function seenIn(answer: Answer, pid: number, observer: Observer, settled: boolean): Seen {
+export function seenIn(answer: ScriptAnswer, pid: number, observer: Observer, settled: boolean): SeenProcess {
   const hidden = answer.text('hidden', String(pid));
   if (hidden !== null) {
     if (hidden.includes('permitted')) return { found: 'denied', why: 'it is alive, but hidden from this user' };
@@ -103,7 +104,7 @@ export function seenIn(answer: Answer, pid: number, observer: Observer, settled:
 }
 
 /** As the local verdict: a process of another user is never `same`. Pure. */
-export function verdictOn(ref: ProcessRef, observer: Observer, seen: Seen, ownUid: number): Verdict {
+export function verdictOn(ref: ProcessRef, observer: Observer, seen: SeenProcess, ownUid: number): Verdict {
   const verdict = judge(ref, observer, seen);
   if (verdict.verdict === 'same' && 'uid' in seen && seen.uid !== ownUid) {
     return {
@@ -116,7 +117,7 @@ export function verdictOn(ref: ProcessRef, observer: Observer, seen: Seen, ownUi
 
 export interface Observed {
   readonly verdict: Verdict;
-  readonly seen: Seen | null;
+  readonly seen: SeenProcess | null;
 }
 
 interface Waiting {
@@ -161,7 +162,7 @@ export class Observing {
   async #ask(batch: readonly Waiting[]): Promise<void> {
     const { observer, processes, uid } = this.#contact;
     const pids = [...new Set(batch.map(({ ref }) => ref.identity.pid))];
-    let answer: Answer;
+    let answer: ScriptAnswer;
     try {
       const parameters = {
         what: 'observe',

@@ -4,7 +4,7 @@ import type { Observer } from '../../../identity/identity.ts';
 import { hashedHostId, namespaceId } from '../../local/process/observer.ts';
 import { SshFailed } from '../contract.ts';
 import contactScript from '../remote/contact.sh';
-import type { Answer, RemoteShell } from './shell.ts';
+import type { RemoteShell, ScriptAnswer } from './shell.ts';
 
 const DEADLINE_MS = 20_000;
 
@@ -56,7 +56,7 @@ export async function probePlatform(
 }
 
 /** Pure. @throws SshFailed */
-export function readPlatform(host: string, answer: Answer, local: Observer | null): RemotePlatform {
+export function readPlatform(host: string, answer: ScriptAnswer, local: Observer | null): RemotePlatform {
   const text = (name: string): string => answer.text(name) ?? '';
   const tools = new Set(text('tools').split('\n'));
   const system = text('system');

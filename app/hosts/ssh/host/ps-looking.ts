@@ -6,7 +6,7 @@ import { assemble, describeListed } from '../../ps/portable-look.ts';
 import psScript from '../remote/ps.sh';
 import { connectionsIn, listedIn, usageIn } from './listing.ts';
 import type { RemotePlatform } from './platform.ts';
-import type { Answer, RemoteShell } from './shell.ts';
+import type { RemoteShell, ScriptAnswer } from './shell.ts';
 
 const DEADLINE_MS = 30_000;
 
@@ -15,7 +15,7 @@ export class PsLooker {
   readonly #contact: RemotePlatform;
   readonly #recognise: Recognise;
   #starts: ReadonlyMap<number, string> = new Map();
-  #answer: Answer | null = null;
+  #answer: ScriptAnswer | null = null;
 
   constructor(shell: RemoteShell, contact: RemotePlatform, recognise: Recognise) {
     this.#shell = shell;
@@ -73,8 +73,8 @@ export class PsLooker {
     this.#answer = await this.#ask({ what: 'list' });
   }
 
-  async #ask(parameters: Readonly<Record<string, string | number>>): Promise<Answer> {
-    let answer: Answer;
+  async #ask(parameters: Readonly<Record<string, string | number>>): Promise<ScriptAnswer> {
+    let answer: ScriptAnswer;
     try {
       answer = await this.#shell.run(psScript, parameters, DEADLINE_MS);
     } catch (error) {

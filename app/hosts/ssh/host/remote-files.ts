@@ -1,7 +1,7 @@
 /** Files of a remote machine, as far as starting and watching servers there takes them. */
 import type { Folder, HostFiles } from '../../host.ts';
 import filesScript from '../remote/files.sh';
-import type { Answer, RemoteShell } from './shell.ts';
+import type { RemoteShell, ScriptAnswer } from './shell.ts';
 
 const DEADLINE_MS = 15_000;
 /** A log above this many bytes keeps its end. */
@@ -15,7 +15,7 @@ export class RemoteFiles implements HostFiles {
     this.#shell = shell;
   }
 
-  #ask(what: string, path: string, more: Readonly<Record<string, number>> = {}): Promise<Answer> {
+  #ask(what: string, path: string, more: Readonly<Record<string, number>> = {}): Promise<ScriptAnswer> {
     return this.#shell.run(filesScript, { what, path, ...more }, DEADLINE_MS);
   }
 

@@ -5,10 +5,10 @@ import { RECORD_LIMIT_BYTES, type ServerRecord } from '../../../records/schema.t
 import { RecordChanged, type RecordStore, RecordStuck } from '../../../records/store.ts';
 import { remedyFor, WriteFailed } from '../../../util/atomic-write.ts';
 import recordsScript from '../remote/records.sh';
-import type { Parameters, Section } from './frame.ts';
+import type { FrameSection, Parameters } from './frame.ts';
 import type { RemotePlatform } from './platform.ts';
 import { RecordNotes } from './record-notes.ts';
-import type { Answer, RemoteShell } from './shell.ts';
+import type { RemoteShell, ScriptAnswer } from './shell.ts';
 
 const { basename, dirname, join } = posix;
 const DEADLINE_MS = 15_000;
@@ -67,7 +67,7 @@ export class RemoteRecords implements RecordStore {
     this.aside = join(base, 'set-aside');
   }
 
-  #run(what: string, path: string | null = null, more: Parameters = {}): Promise<Answer> {
+  #run(what: string, path: string | null = null, more: Parameters = {}): Promise<ScriptAnswer> {
     const [folder, name] = path === null ? [this.folder, ''] : [dirname(path), basename(path)];
     const family = familyOf(this.#place);
     const parameters = { what, folder, name, limit: RECORD_LIMIT_BYTES, family, most: MAX_OF_OTHERS, ...more };
@@ -132,7 +132,7 @@ export class RemoteRecords implements RecordStore {
     return this.#filesIn(await this.#run('read', path))[0] ?? null;
   }
 
-  #filesIn(answer: Answer): RecordFile[] {
+  #filesIn(answer: ScriptAnswer): RecordFile[] {
     const files: RecordFile[] = [];
     const bootedAt = bootedAtOf(answer);
     let path: string | null = null;
@@ -153,7 +153,7 @@ export class RemoteRecords implements RecordStore {
   async write(written: ServerRecord): Promise<string> {
     const record = { ...written, hostname: this.#place.hostname };
     const path = this.pathOf(record.nonce);
-    let answer: Answer;
+    let answer: ScriptAnswer;
     try {
       answer = await this.#run('write', path, { text: textOf(record) });
     } catch (error) {
@@ -188,7 +188,7 @@ export class RemoteRecords implements RecordStore {
   }
 
   /** A lost link leaves the record where it is, or the act done: the next look tells. */
-  async #told(path: string, act: 'moved aside' | 'removed', run: () => Promise<Answer>): Promise<Answer> {
+  async #told(path: string, act: 'moved aside' | 'removed', run: () => Promise<ScriptAnswer>): Promise<ScriptAnswer> {
     try {
       return await run();
     } catch (error) {
@@ -201,17 +201,17 @@ export class RemoteRecords implements RecordStore {
  * When that machine booted, in milliseconds since the epoch by the clock of this one, which records are dated by; null
  * where it does not tell how long it has run.
  */
-function bootedAtOf(answer: Answer): number | null {
+function bootedAtOf(answer: ScriptAnswer): number | null {
   const uptime = Number.parseFloat(answer.text('uptime') ?? '');
   return Number.isFinite(uptime) ? Date.now() - uptime * 1000 : null;
 }
 
-function stuck(path: string, act: 'moved aside' | 'removed', answer: Answer): RecordStuck {
+function stuck(path: string, act: 'moved aside' | 'removed', answer: ScriptAnswer): RecordStuck {
   const said = answer.text('trouble') ?? '';
   return new RecordStuck(path, act, codeOf(said), new Error(said));
 }
 
-function fileFrom(path: string, { name, rest, bytes }: Section): RecordFile {
+function fileFrom(path: string, { name, rest, bytes }: FrameSection): RecordFile {
   const none = (problem: string, sha256 = ''): RecordFile => ({ path, sha256, record: null, problem, newer: false });
   switch (name) {
     case 'bytes':

@@ -1,15 +1,15 @@
 /** Runs scripts on one remote account and tells what went wrong when no answer came of it. */
 import { type ExecResult, type RemoteExec, SshFailed } from '../contract.ts';
-import { compose, type Parameters, parseFrame, type Section } from './frame.ts';
+import { compose, type FrameSection, type Parameters, parseFrame } from './frame.ts';
 
 const OUTPUT_LINES = 8;
 const OUTPUT_LENGTH = 2000;
 
 /** The parts of an answer. */
-export class Answer {
-  readonly sections: readonly Section[];
+export class ScriptAnswer {
+  readonly sections: readonly FrameSection[];
 
-  constructor(sections: readonly Section[]) {
+  constructor(sections: readonly FrameSection[]) {
     this.sections = sections;
   }
 
@@ -88,7 +88,7 @@ export class RemoteShell {
     parameters: Parameters,
     deadlineMs: number,
     options: { readonly ownLocale?: boolean } = {},
-  ): Promise<Answer> {
+  ): Promise<ScriptAnswer> {
     const { input, marker } = compose(script, parameters, options);
     const result = await this.#exec.exec(input, deadlineMs);
     const frame = parseFrame(result.stdout, marker);
@@ -103,6 +103,6 @@ export class RemoteShell {
       const remedy = 'The details show what it said; the next look tries again.';
       throw new SshFailed(this.host, 'probe', 'script-failed', message, remedy, output);
     }
-    return new Answer(frame.sections);
+    return new ScriptAnswer(frame.sections);
   }
 }

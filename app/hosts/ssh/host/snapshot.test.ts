@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Answer } from './shell.ts';
+import { ScriptAnswer } from './shell.ts';
 import { parseLinks, parseOpen, Snapshot, splitFiles, unescaped } from './snapshot.ts';
 
 /** As `grep -aH ''` prints files. */
@@ -91,8 +91,8 @@ test('descriptors that may not be read are unknown, not none', () => {
   );
 });
 
-const answer = (parts: Readonly<Record<string, string>>): Answer =>
-  new Answer(Object.entries(parts).map(([name, text]) => ({ name, rest: '', bytes: Buffer.from(text) })));
+const answer = (parts: Readonly<Record<string, string>>): ScriptAnswer =>
+  new ScriptAnswer(Object.entries(parts).map(([name, text]) => ({ name, rest: '', bytes: Buffer.from(text) })));
 const NETWORK = 'lrwxrwxrwx 1 0 0 0 Nov 30 14:26 self/ns/net -> net:[1]\n';
 
 test('an environment without our names is one that was counted', () => {

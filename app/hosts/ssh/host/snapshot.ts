@@ -1,8 +1,10 @@
 /** A remote `/proc` as far as it was fetched: read by the same code that reads the local one. */
+
 import type { Executable } from '../../../identity/identity.ts';
 import type { ProcSource, Read, Unread } from '../../local/procfs/read.ts';
-import { isFinished, parseStat } from '../../local/procfs/stat.ts';
-import type { Answer } from './shell.ts';
+import { parseStat } from '../../local/procfs/stat.ts';
+import { isFinished } from '../../process-info.ts';
+import type { ScriptAnswer } from './shell.ts';
 
 const NEWLINE = 0x0a;
 const COLON = 0x3a;
@@ -163,7 +165,7 @@ export class Snapshot implements ProcSource {
    * @param programs those of which it was asked for the program alone
    * @throws Error where its links are not of a form that can be read
    */
-  add(answer: Answer, asked: Iterable<number>, programs: Iterable<number> = []): void {
+  add(answer: ScriptAnswer, asked: Iterable<number>, programs: Iterable<number> = []): void {
     const [self, ...line] = (answer.text('line') ?? '').split(/ +/u).map(Number);
     this.self = self ?? 0;
     this.selfAndAncestors = line;
@@ -199,7 +201,7 @@ export class Snapshot implements ProcSource {
   }
 
   /** What was asked for and has the same start time at the end is believed; anything else is not there. */
-  #settle(answer: Answer, asked: Iterable<number>): void {
+  #settle(answer: ScriptAnswer, asked: Iterable<number>): void {
     const after = new Map(
       (answer.text('after') ?? '').split('\n').map((row) => row.split(' ') as [string, string | undefined]),
     );

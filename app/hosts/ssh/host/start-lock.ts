@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StartHeld } from '../../host.ts';
 import lockScript from '../remote/lock.sh';
-import type { Answer, RemoteShell } from './shell.ts';
+import type { RemoteShell, ScriptAnswer } from './shell.ts';
 
 /** Seconds after which a lock is nobody's: no start takes longer. */
 const STALE_S = 120;
@@ -45,7 +45,7 @@ export async function takeStartLock(
       mayHold(path, nonce);
     }
   };
-  const ask = async (): Promise<Answer> => {
+  const ask = async (): Promise<ScriptAnswer> => {
     const patience = Math.max(0, Math.min(PATIENCE_MS, until - performance.now()));
     const mine = [...(unreleased.get(path) ?? [])];
     try {
