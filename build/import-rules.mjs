@@ -18,7 +18,7 @@ export const rooms = {
   'app/servers/client': ['app/servers', 'app/util'],
   'app/servers/recognition': ['app/servers', 'app/servers/kinds', 'app/hosts'],
   'app/servers/start': ['app/servers', 'app/servers/recognition'],
-  'app/servers/session-feed': ['app/servers', 'app/servers/client'],
+  'app/servers/session-feed': ['app/servers', 'app/servers/client', 'app/util'],
   'app/servers/kinds': [
     'app/servers',
     'app/servers/client',

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Menu, type MenuItemConstructorOptions, type NativeImage, nativeImage, nativeTheme, Tray } from 'electron';
-import { AtMost } from './at-most.ts';
+import { type Throttled, throttle } from '../app/util/throttle.ts';
 import type { TrayAct, TrayItem, TrayModel, TrayState } from './tray-model.ts';
 
 const REBUILD_EVERY_MS = 1_000;
@@ -26,7 +26,7 @@ function imageOf(folder: string, state: TrayState): NativeImage {
 export class TrayController {
   readonly #icons: string;
   readonly #onAct: (act: TrayAct) => void;
-  readonly #rebuild: AtMost<TrayModel>;
+  readonly #rebuild: Throttled<TrayModel>;
   #model: TrayModel | null = null;
   /** The model the icon shows, as text; a new roll that changes nothing here rebuilds nothing. */
   #shown = '';
@@ -36,7 +36,7 @@ export class TrayController {
   constructor(icons: string, onAct: (act: TrayAct) => void) {
     this.#icons = icons;
     this.#onAct = onAct;
-    this.#rebuild = new AtMost(REBUILD_EVERY_MS, (model) => this.#apply(model));
+    this.#rebuild = throttle((model) => this.#apply(model), REBUILD_EVERY_MS);
   }
 
   get visible(): boolean {
@@ -65,7 +65,7 @@ export class TrayController {
 
   update(model: TrayModel): void {
     this.#model = model;
-    this.#rebuild.push(model);
+    this.#rebuild(model);
   }
 
   close(): void {
@@ -79,7 +79,7 @@ export class TrayController {
     if (text === this.#shown) return;
     if (this.#openSince !== null && Date.now() - this.#openSince < OPEN_LIMIT_MS) {
       // Nothing moves under the hand: tried again in a second.
-      this.#rebuild.push(model);
+      this.#rebuild(model);
       return;
     }
     this.#shown = text;

@@ -1,6 +1,6 @@
+import { throttle } from '../../util/throttle.ts';
 import { jsonObject, versionText } from '../client/health.ts';
 import { ask } from '../client/http.ts';
-import { gather } from '../gather.ts';
 import type { Endpoint, ServerWatch } from '../kind.ts';
 import { followEvents, TIMING as STREAM_TIMING, type StreamTiming } from './event-stream.ts';
 import { readSessionEvent } from './session-event.ts';
@@ -58,7 +58,7 @@ export function watchServer(
   timing: FeedTiming = TIMING,
 ): ServerWatch {
   const state = createSessionState();
-  const gathered = gather(onChange, timing.gatherMs);
+  const changed = throttle(onChange, timing.gatherMs);
   /** Ends with the connection, and everything that is asked because of it. */
   let connection = new AbortController();
   let poll: NodeJS.Timeout | undefined;
@@ -78,7 +78,7 @@ export function watchServer(
   let open = false;
 
   const tell = (worth: Worth): void => {
-    if (worth === 'news') gathered.news();
+    if (worth === 'news') changed();
   };
 
   const listIn = (ms: number): void => {
@@ -153,7 +153,7 @@ export function watchServer(
     if (queue.size > 0 && !connection.signal.aborted) await askNext(connection.signal);
   };
 
-  const stream = followEvents(endpoint, '/global/event', gathered.news, timing, {
+  const stream = followEvents(endpoint, '/global/event', () => changed(), timing, {
     opened() {
       open = true;
       connection = new AbortController();
@@ -218,7 +218,7 @@ export function watchServer(
       if (queue.size > 0) void askNext(connection.signal);
     },
     close() {
-      gathered.stop();
+      changed.stop();
       clearInterval(fading);
       clearTimeout(poll);
       stream.close();

@@ -13,7 +13,7 @@ import type { ForeignSessions } from '../../sessions/foreign/watcher.ts';
 import type { SessionStore } from '../../sessions/session-tracker.ts';
 import { atomicWrite } from '../../util/atomic-write.ts';
 import { messageOf } from '../../util/errors.ts';
-import { OnceSoon } from '../../util/once-soon.ts';
+import { throttle } from '../../util/throttle.ts';
 import { AuditReporter } from '../audit-reporter.ts';
 import { BackgroundTasks } from '../background-tasks.ts';
 import { CommandHandler } from '../commands/command-handler.ts';
@@ -107,8 +107,8 @@ export class HostSupervisor {
   readonly #sessions: HostSessions;
   readonly #backgroundTasks = new BackgroundTasks(() => this.#publish());
   readonly #rounds = new Poller(() => this.#see());
-  readonly #readings = new OnceSoon(GATHER_MS, () => this.#judgeAgain());
-  readonly #reports = new OnceSoon(GATHER_SESSIONS_MS, () => this.#hearAgain());
+  readonly #readings = throttle(() => this.#judgeAgain(), GATHER_MS, { leading: false });
+  readonly #reports = throttle(() => this.#hearAgain(), GATHER_SESSIONS_MS, { leading: false });
   readonly #acts: CommandHandler;
   readonly #news: AuditReporter;
   readonly #onPart: () => void;
@@ -146,10 +146,10 @@ export class HostSupervisor {
       pending: this.#pending,
       writer: parts.writer,
       followAll: this.#follows || parts.hears,
-      onReading: () => this.#readings.call(),
-      onSessions: () => this.#reports.call(),
+      onReading: () => this.#readings(),
+      onSessions: () => this.#reports(),
     });
-    this.#sessions = new HostSessions(parts, () => this.#reports.call());
+    this.#sessions = new HostSessions(parts, () => this.#reports());
     this.#watches = new ExitWatches(host, (ref, status) => this.#onExit(ref, status));
     this.#lives = new ServerRegistry(
       host.name,
@@ -350,7 +350,7 @@ export class HostSupervisor {
 
   /** The way to a listener has opened or closed. */
   reached(): void {
-    this.#readings.call();
+    this.#readings();
   }
 
   /** A look that is under way judges anyway. */
@@ -510,8 +510,8 @@ export class HostSupervisor {
     await this.quit(false, 0);
     this.#closed = true;
     this.#unfollow();
-    this.#readings.end();
-    this.#reports.end();
+    this.#readings.stop();
+    this.#reports.stop();
     this.#sessions.close();
     this.#watches.close();
     this.#monitor.close();

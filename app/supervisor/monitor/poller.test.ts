@@ -1,5 +1,4 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { OnceSoon } from '../../util/once-soon.ts';
 import { Poller } from './poller.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -88,26 +87,4 @@ test('rounds that end during one do not begin again after it', async () => {
   begun[0]?.end();
   await vi.advanceTimersByTimeAsync(1000);
   expect(begun).toHaveLength(1);
-});
-
-test('calls that come together are one act, a moment after the first; none comes after the end', async () => {
-  vi.useFakeTimers();
-  let acts = 0;
-  const soon = new OnceSoon(50, () => {
-    acts += 1;
-  });
-  soon.call();
-  await vi.advanceTimersByTimeAsync(40);
-  soon.call();
-  expect(acts).toBe(0);
-  await vi.advanceTimersByTimeAsync(10);
-  expect(acts).toBe(1);
-  soon.call();
-  await vi.advanceTimersByTimeAsync(50);
-  expect(acts).toBe(2);
-  soon.call();
-  soon.end();
-  soon.call();
-  await vi.advanceTimersByTimeAsync(1000);
-  expect(acts).toBe(2);
 });
