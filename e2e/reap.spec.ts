@@ -32,7 +32,7 @@ const test = base.extend<{ readonly model: FakeModel }, { readonly cast: Cast }>
       await cast.end();
       rmSync(root, { recursive: true, force: true });
     },
-    { scope: 'worker', timeout: 300_000 },
+    { scope: 'worker', timeout: 600_000 },
   ],
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads a fixture's needs from this pattern
   model: async ({}, use) => {

@@ -43,6 +43,8 @@ export interface Evidence {
   readonly executable: Executable | null;
   /** Hex sha256 of the raw argv bytes, NUL separated; null where it could not be read. */
   readonly argvHash: string | null;
+  /** The nonce that its record gave it; present where the record is known, or where its environment was asked for it. */
+  readonly nonce?: string;
 }
 
 /** A process as a person would name it. */
@@ -91,6 +93,21 @@ export type Verdict =
   | { readonly verdict: 'unknown'; readonly why: string };
 
 export type VerdictWord = Verdict['verdict'];
+
+/**
+ * Whether two identities mean one process. A kernel handle that one side lacks is unknown, not different: one may have
+ * been taken where the kernel or the bindings had none. Before a signal `judge` weighs the evidence as well.
+ */
+export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
+  if (a.pidfdId !== undefined && b.pidfdId !== undefined && a.pidfdId !== b.pidfdId) return false;
+  return (
+    a.pid === b.pid &&
+    a.startTime === b.startTime &&
+    a.bootId === b.bootId &&
+    a.hostId === b.hostId &&
+    a.pidNamespace === b.pidNamespace
+  );
+}
 
 /** One canonical text per identity: the input of ids and of map keys. */
 export function identityKey(identity: ProcessIdentity): string {

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Evidence, identityKey, type Observation, type Observer, type ProcessRef } from './identity.ts';
+import {
+  type Evidence,
+  identityKey,
+  isSameProcess,
+  type Observation,
+  type Observer,
+  type ProcessRef,
+} from './identity.ts';
 import { judge } from './judge.ts';
 
 const observer: Observer = { hostId: 'host', bootId: 'boot', pidNamespace: '4026531836' };
@@ -44,6 +51,25 @@ describe('judge', () => {
     ['no permission is unknown', recorded(), { found: 'denied', why: 'hidden' }, 'unknown'],
     ['a failing look is unknown, never gone', recorded(), { found: 'failed', why: 'broken' }, 'unknown'],
     ['a thread is a thread', recorded(), { found: 'thread', of: name }, 'thread'],
+    [
+      'the nonce of its record confirms a changed title where no pidfd inode is known',
+      old({}, { ...evidence, nonce: 'n1' }),
+      foundOld({ evidence: { ...otherArguments, nonce: 'n1' } }),
+      'same',
+    ],
+    [
+      'another nonce confirms nothing',
+      old({}, { ...evidence, nonce: 'n1' }),
+      foundOld({ evidence: { ...otherArguments, nonce: 'n2' } }),
+      'unknown',
+    ],
+    ['a nonce that was not read confirms nothing', old({}, { ...unreadable, nonce: 'n1' }), foundOld(), 'unknown'],
+    [
+      'a nonce confirms no process of another start',
+      old({ startTime: 'linux:99' }, { ...evidence, nonce: 'n1' }),
+      foundOld({ evidence: { ...evidence, nonce: 'n1' } }),
+      'reused',
+    ],
     ['the same pidfd inode is the same', recorded(), found(), 'same'],
     ['the same pidfd inode with a new title is the same', recorded(), found({}, { evidence: otherArguments }), 'same'],
     [
@@ -133,4 +159,18 @@ test('identityKey tells identities apart that differ in any part', () => {
     old(),
   ];
   expect(new Set([base, ...others.map(({ identity }) => identity)].map(identityKey)).size).toBe(8);
+});
+
+test.each<[string, ProcessRef['identity'], ProcessRef['identity'], boolean]>([
+  ['the same', recorded().identity, recorded().identity, true],
+  ['one of them without a pidfd inode', recorded().identity, old().identity, true],
+  ['both without', old().identity, old().identity, true],
+  ['another pidfd inode', recorded().identity, recorded({ pidfdId: '8' }).identity, false],
+  ['another start', old().identity, old({ startTime: 'linux:101' }).identity, false],
+  ['another number', old().identity, old({ pid: 4712 }).identity, false],
+  ['another boot', old().identity, old({ bootId: 'other' }).identity, false],
+  ['another host', old().identity, old({ hostId: 'other' }).identity, false],
+  ['another namespace', old().identity, old({ pidNamespace: '1' }).identity, false],
+])('isSameProcess: %s', (_, a, b, same) => {
+  expect([isSameProcess(a, b), isSameProcess(b, a)]).toEqual([same, same]);
 });

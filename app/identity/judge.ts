@@ -60,6 +60,9 @@ function judgeProcess(recorded: ProcessRef, seen: Extract<Observation, { found: 
   // A zombie has lost its argv and executable, so nothing is left to compare, and nothing may be signalled.
   if (seen.finished) return same;
   // One tick is 10 ms and a PID can come round within it, so equal ticks alone prove nothing (DESIGN rule 4.2).
+  const { nonce } = recorded.evidence;
+  // Who has the recorded number and start and carries the record's nonce is that process, whatever it calls itself.
+  if (nonce !== undefined && nonce === seen.evidence.nonce) return same;
   const agrees = evidenceAgrees(recorded.evidence, seen.evidence);
   if (agrees === true) return same;
   return {

@@ -2,7 +2,7 @@
 
 import type { Audit } from '../audit/audit.ts';
 import type { ExitStatus } from '../hosts/host.ts';
-import { identityKey, type ProcessIdentity } from '../identity/identity.ts';
+import { isSameProcess, type ProcessIdentity } from '../identity/identity.ts';
 import type { Server } from '../roll/schema.ts';
 import { rowName } from '../text/words.ts';
 import type { JudgedServer } from './judged-server.ts';
@@ -52,12 +52,11 @@ export class AuditReporter {
     servers: readonly JudgedServer[],
     lives: ServerRegistry,
   ): void {
-    const key = identityKey(wrapper);
-    const server = servers.find(({ roots }) => roots.some((root) => identityKey(root.identity) === key));
+    const server = servers.find(({ roots }) => roots.some(({ identity }) => isSameProcess(identity, wrapper)));
     // A look may have come before the event, and shows the server without it.
     const known = lives.running().find(({ record }) => {
       if (record.nonce === server?.record?.record.nonce) return true;
-      return record.spawned !== null && identityKey(record.spawned.identity) === key;
+      return record.spawned !== null && isSameProcess(record.spawned.identity, wrapper);
     });
     if (known === undefined || lives.state(known.record.nonce) === 'stopping') return;
     const { label, ref } = known;

@@ -62,7 +62,7 @@ export async function startByLauncher(as: LaunchAs): Promise<StartedServer> {
       }
       throw new Error(`no opencode listens yet: ${output()}`);
     },
-    60_000,
+    180_000,
     200,
   );
   await eventually(async () => {

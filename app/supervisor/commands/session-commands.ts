@@ -1,7 +1,7 @@
 /** What a person does with one session: interrupt it, or end it. Its server is asked, and only once it is proved to be the one. */
 
 import { refOf } from '../../hosts/process-info.ts';
-import { identityKey } from '../../identity/identity.ts';
+import { isSameProcess } from '../../identity/identity.ts';
 import type { CommandResult } from '../../roll/commands.ts';
 import { isWorking, type ReportedSession } from '../../sessions/session-source.ts';
 import { ActFailed, done } from '../failure.ts';
@@ -63,8 +63,8 @@ function nameOf({ fact }: ReportedSession): string {
 async function interrupt(key: string, told: ReportedSession, by: string, parts: CommandContext): Promise<void> {
   const { carrier } = told;
   const name = nameOf(told);
-  const server = (await parts.freshLook()).servers.find(
-    ({ leader }) => identityKey(leader.identity) === identityKey(carrier.identity),
+  const server = (await parts.freshLook()).servers.find(({ leader }) =>
+    isSameProcess(leader.identity, carrier.identity),
   );
   // What was told when the person asked may have changed with the look.
   const fact = parts.sessions.told(key)?.fact;

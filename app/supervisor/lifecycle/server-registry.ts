@@ -3,7 +3,7 @@
  * went away until a person or a restart has settled them.
  */
 import type { ExitStatus } from '../../hosts/host.ts';
-import { identityKey, type ProcessIdentity, type ProcessRef } from '../../identity/identity.ts';
+import { isSameProcess, type ProcessIdentity, type ProcessRef } from '../../identity/identity.ts';
 import type { ServerRecord } from '../../records/schema.ts';
 import type { Ended, LifeState } from '../../roll/schema.ts';
 import { rowName } from '../../text/words.ts';
@@ -155,9 +155,8 @@ export class ServerRegistry {
 
   /** The nonce whose server or direct child this identity is; null for any other process. */
   nonceOf(identity: ProcessIdentity): string | null {
-    const key = identityKey(identity);
     for (const [nonce, { known }] of this.#entries) {
-      if (known !== null && identityKey(known.ref.identity) === key) return nonce;
+      if (known !== null && isSameProcess(known.ref.identity, identity)) return nonce;
     }
     return null;
   }
@@ -244,7 +243,7 @@ function exitOfChild(entry: Entry): ExitStatus | null {
 function isDirectChild({ known }: Entry): boolean {
   const { spawned, server } = known?.record ?? { spawned: null, server: null };
   if (spawned === null || server === null) return false;
-  return identityKey(spawned.identity) === identityKey(server.identity);
+  return isSameProcess(spawned.identity, server.identity);
 }
 
 /** A server named by its record alone, as its row would name it. */

@@ -1,7 +1,7 @@
 /** From a look to rows: groups, owners, clients, busyness and standings of every server on one host. */
 import type { Host, Look, ProcessInfo } from '../../hosts/host.ts';
 import { memoryOf } from '../../hosts/process-info.ts';
-import { identityKey } from '../../identity/identity.ts';
+import { identityKey, isSameProcess } from '../../identity/identity.ts';
 import { idOf } from '../../identity/ids.ts';
 import { type LiveRecord, nonceOf } from '../../records/judge.ts';
 import type { Server } from '../../roll/schema.ts';
@@ -53,7 +53,7 @@ function recordedGroups(input: RosterInput, groups: readonly ServerGroup[]): Ser
   return input.live.flatMap(({ ref, record }) => {
     const { pid } = ref.identity;
     const info = input.look.processes.get(pid);
-    if (known.has(pid) || info === undefined || identityKey(info.identity) !== identityKey(ref.identity)) return [];
+    if (known.has(pid) || info === undefined || !isSameProcess(info.identity, ref.identity)) return [];
     const recognition = {
       kind: record.kind,
       role: 'server',
@@ -100,8 +100,7 @@ function judgeServer(
   const own = new Set(group.pids);
   const others = otherServers(groups, group.leader);
   const record =
-    input.live.find(({ ref }) => roots.some(({ identity }) => identityKey(identity) === identityKey(ref.identity))) ??
-    null;
+    input.live.find(({ ref }) => roots.some(({ identity }) => isSameProcess(identity, ref.identity))) ?? null;
   const spawned = record?.record.spawned?.identity ?? null;
   const tree = serverTree({ look, roots, leader, mark: kind?.mark ?? null, spawned, others, uid });
   const below = tree.flatMap(({ info, respawner }) => (own.has(info.pid) || respawner === true ? [] : [info]));

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Audit } from '../../audit/audit.ts';
 import type { ExitStatus, Host } from '../../hosts/host.ts';
-import { identityKey, type ProcessIdentity, type ProcessRef } from '../../identity/identity.ts';
+import { identityKey, isSameProcess, type ProcessIdentity, type ProcessRef } from '../../identity/identity.ts';
 import type { Server, Session, Task } from '../../roll/schema.ts';
 import { type Cause, EndReasons } from '../../sessions/end-reasons.ts';
 import { ForeignReports, type RowOf } from '../../sessions/foreign/foreign-reports.ts';
@@ -253,8 +253,7 @@ function nameOf({ title, id }: SessionRun): string {
 
 /** The server that a process is, or is a wrapper of. */
 function rowOf(servers: readonly JudgedServer[], identity: ProcessIdentity): RowOf | null {
-  const key = identityKey(identity);
-  const server = servers.find(({ roots }) => roots.some((root) => identityKey(root.identity) === key));
+  const server = servers.find(({ roots }) => roots.some((root) => isSameProcess(root.identity, identity)));
   return server === undefined ? null : { row: server.row.id, label: carrierLabel(server.row) };
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Look, MarkName, ProcessInfo } from '../../hosts/host.ts';
 import { isFinished } from '../../hosts/process-info.ts';
-import { identityKey, type ProcessIdentity } from '../../identity/identity.ts';
+import { isSameProcess, type ProcessIdentity } from '../../identity/identity.ts';
 import { groupServers, ownPids, recognisable, type ServerGroup } from '../../servers/recognition/group.ts';
 import { editorLabel } from '../../servers/recognition/labels.ts';
 import { isDetached } from './detached.ts';
@@ -113,7 +113,7 @@ export function otherServers(groups: readonly ServerGroup[], leader: number | nu
 /** Whether the look shows this very process, not merely somebody with its number. */
 export function isStill(look: Look, info: ProcessInfo): boolean {
   const now = look.processes.get(info.pid);
-  return now !== undefined && now.startTime === info.startTime && now.identity.pidfdId === info.identity.pidfdId;
+  return now !== undefined && isSameProcess(now.identity, info.identity);
 }
 
 /**
@@ -129,7 +129,7 @@ function isMarkedBy(info: ProcessInfo, root: ProcessInfo, mark: MarkName, look: 
 /** The process that our record says was started for the server, where it lives and is none of the server's own. */
 function starterOf({ look, spawned, uid }: ServerTreeInput, own: ReadonlySet<number>): ProcessInfo | undefined {
   const info = spawned === null || own.has(spawned.pid) ? undefined : look.processes.get(spawned.pid);
-  if (info === undefined || spawned === null || identityKey(info.identity) !== identityKey(spawned)) return undefined;
+  if (info === undefined || spawned === null || !isSameProcess(info.identity, spawned)) return undefined;
   return isFinished(info) || (uid !== null && info.uid !== uid) || look.ownPids.includes(info.pid) ? undefined : info;
 }
 

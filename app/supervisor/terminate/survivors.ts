@@ -4,7 +4,7 @@
  */
 import type { Look, ProcessInfo } from '../../hosts/host.ts';
 import { isFinished } from '../../hosts/process-info.ts';
-import { identityKey, type ProcessIdentity, type StartTime } from '../../identity/identity.ts';
+import { isSameProcess, type ProcessIdentity, type StartTime } from '../../identity/identity.ts';
 import { nonceOf } from '../../records/judge.ts';
 import type { ServerGroup } from '../../servers/recognition/group.ts';
 import { isDetached } from '../standing/detached.ts';
@@ -28,7 +28,7 @@ export interface SurvivorsInput {
  */
 export function survivorsOf(input: SurvivorsInput): ProcessInfo[] {
   const { look, uid } = input;
-  const recorded = new Set(input.processes.map(identityKey));
+  const recorded = input.processes;
   // Its own wrappers, and what they have started anew, are recognised like servers; they are not "others" here.
   const others = otherServers(
     groupsOf(look).filter((group) => !isOwn(group, look, input.nonce, recorded)),
@@ -64,22 +64,22 @@ function isOwn(
   { leader, pids, recognition }: ServerGroup,
   look: Look,
   nonce: string,
-  recorded: ReadonlySet<string>,
+  recorded: readonly ProcessIdentity[],
 ): boolean {
   const info = look.processes.get(leader);
   if (info !== undefined && nonceOf(info, recognition.kind) === nonce) return true;
   return pids.some((pid) => isRecorded(look.processes.get(pid), recorded));
 }
 
-function isRecorded(info: ProcessInfo | undefined, recorded: ReadonlySet<string>): boolean {
-  return info !== undefined && recorded.has(identityKey(info.identity));
+function isRecorded(info: ProcessInfo | undefined, recorded: readonly ProcessIdentity[]): boolean {
+  return info !== undefined && recorded.some((identity) => isSameProcess(identity, info.identity));
 }
 
 function isMarked(info: ProcessInfo, { nonce, server, look }: SurvivorsInput): boolean {
   if (info.marks?.ROLLCALL_NONCE === nonce) return true;
   // The number in the mark means our server only while nobody else has it, and only in what started after it.
   const holder = look.processes.get(server.pid);
-  if (holder !== undefined && identityKey(holder.identity) !== identityKey(server)) return false;
+  if (holder !== undefined && !isSameProcess(holder.identity, server)) return false;
   if (!startedAfter(info.startTime, server.startTime)) return false;
   return markedPid(info, 'OPENCODE_PID', look) === server.pid || markedPid(info, 'KILO_PID', look) === server.pid;
 }

@@ -5,7 +5,7 @@ import { type ListedProcess, parseProgramFiles, parsePs } from '../../ps/portabl
 import type { ScriptAnswer } from './shell.ts';
 
 /** What was found at a PID, with what a verdict does not need. */
-export type SeenProcess = Observation & { readonly uid?: number; readonly nonce?: string };
+export type SeenProcess = Observation & { readonly uid?: number };
 
 export interface Usage {
   readonly memRss: number;

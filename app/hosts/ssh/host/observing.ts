@@ -95,11 +95,11 @@ export function seenIn(answer: ScriptAnswer, pid: number, observer: Observer, se
     evidence: {
       executable: device === undefined || inode === undefined ? null : { path: '', device, inode },
       argvHash: hashOf(answer.text('hashes'), pid),
+      ...(nonce === undefined ? {} : { nonce }),
     },
     name: nameFrom(pid, stat, uptime),
     finished: isFinished(stat),
     uid,
-    ...(nonce === undefined ? {} : { nonce }),
   };
 }
 
@@ -122,7 +122,6 @@ export interface Observed {
 
 interface Waiting {
   readonly ref: ProcessRef;
-  readonly wantsNonce: boolean;
   readonly done: (observed: Observed) => void;
 }
 
@@ -139,8 +138,8 @@ export class Observing {
     this.#self = new Set(contact.selfAndAncestors);
   }
 
-  /** @param wantsNonce tells the nonce in its environment as well, which costs one process more */
-  observe(ref: ProcessRef, wantsNonce = false): Promise<Observed> {
+  /** Reads the nonce in its environment as well where the reference has one, which costs one process more. */
+  observe(ref: ProcessRef): Promise<Observed> {
     const refused = refusePid(ref.identity.pid, this.#self);
     if (refused !== null) {
       // A number of another place has nothing to do with ours.
@@ -149,7 +148,7 @@ export class Observing {
     }
     return new Promise((done) => {
       if (this.#waiting.length === 0) setImmediate(() => void this.#flush());
-      this.#waiting.push({ ref, wantsNonce, done });
+      this.#waiting.push({ ref, done });
     });
   }
 
@@ -168,7 +167,7 @@ export class Observing {
         what: 'observe',
         pids: pids.join(' '),
         proc: processes,
-        nonce: batch.some(({ wantsNonce }) => wantsNonce) ? 1 : 0,
+        nonce: batch.some(({ ref }) => ref.evidence.nonce !== undefined) ? 1 : 0,
       };
       answer = await this.#shell.run(processes === 'ps' ? psScript : observeScript, parameters, DEADLINE_MS);
     } catch (error) {

@@ -1,6 +1,6 @@
 /** A remote machine as a host: looks, verdicts and signals by scripts on one account there. Spawns no ssh itself. */
 import { posix } from 'node:path';
-import { identityKey, type Observer, type ProcessRef, type Verdict } from '../../../identity/identity.ts';
+import type { Observer, ProcessRef, Verdict } from '../../../identity/identity.ts';
 import type { RecordStore } from '../../../records/store.ts';
 import { recognise } from '../../../servers/recognition/recognise.ts';
 import type {
@@ -123,15 +123,11 @@ class SshHost implements Host {
     return (await this.#observe(ref)).verdict;
   }
 
-  /** Who has the recorded number and start and carries the record's nonce is that process, whatever it calls itself. */
   async #observe(ref: ProcessRef): Promise<Observed> {
     const nonce = this.#notes.nonceOf(ref);
-    const observed = await this.#observing.observe(ref, nonce !== undefined);
-    if (observed.verdict.verdict === 'gone' && this.#isAnothers(ref)) return { seen: null, verdict: ANOTHERS };
-    const { verdict, seen } = observed;
-    if (verdict.verdict !== 'unknown' || seen?.found !== 'process' || seen.uid !== this.uid) return observed;
-    if (nonce === undefined || nonce !== seen.nonce) return observed;
-    return identityKey(seen.identity) === identityKey(ref.identity) ? { seen, verdict: { verdict: 'same' } } : observed;
+    const asked = nonce === undefined ? ref : { ...ref, evidence: { ...ref.evidence, nonce } };
+    const observed = await this.#observing.observe(asked);
+    return observed.verdict.verdict === 'gone' && this.#isAnothers(ref) ? { seen: null, verdict: ANOTHERS } : observed;
   }
 
   /** Of another boot, but of no earlier one of this machine: it may well run where it was recorded. */
