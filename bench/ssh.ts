@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { resolvePaths } from '../app/config/paths.ts';
+import { openLocalCore } from '../app/core/local-core.ts';
 import { createLocalHost } from '../app/hosts/local/local-host.ts';
 import { workerLooker } from '../app/hosts/local/look/look-client.ts';
 import { refOf } from '../app/hosts/process-info.ts';
@@ -14,7 +15,6 @@ import { createSshHost } from '../app/hosts/ssh/host/ssh-host.ts';
 import { replaceOn } from '../app/hosts/ssh/testing/replace.ts';
 import { sshConfig, sshdProblem, startSshd, type TestSshd } from '../app/hosts/ssh/testing/sshd.ts';
 import type { LocalCore } from '../app/supervisor/core.ts';
-import { openLocalCore } from '../app/supervisor/local-core.ts';
 import { installFake } from '../app/supervisor/testing/fake-opencode.ts';
 import { against, median, type Row, within } from './table.ts';
 

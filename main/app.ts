@@ -1,6 +1,7 @@
 /** The app itself, in a bundle of its own so that its entry can tell what keeps it from being loaded. */
+
+import { openLocalCore } from '../app/core/local-core.ts';
 import { createGuardClient } from '../app/guard/create-guard-client.ts';
-import { openLocalCore } from '../app/supervisor/local-core.ts';
 import { runApp } from './run.ts';
 
 /** @param out absolute folder of the bundles */

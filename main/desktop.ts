@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { app, dialog, ipcMain, powerMonitor, protocol, session } from 'electron';
 import type { Paths } from '../app/config/paths.ts';
 import { serveControl } from '../app/control/server.ts';
-import { ControlUnavailable } from '../app/control/socket-path.ts';
+import { ControlUnavailable } from '../app/ipc/socket-path.ts';
 import { RollSender } from '../app/roll/change.ts';
 import type { NavigationTarget } from '../app/roll/channels.ts';
 import type { Command } from '../app/roll/commands.ts';

@@ -8,10 +8,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { resolvePaths } from '../config/paths.ts';
 import { FakeCore, fakeRoll, fakeServer } from '../control/fake-core.testing.ts';
 import { type ControlServer, serveControl } from '../control/server.ts';
-import { acquireWriter } from '../control/writer-lock.ts';
 import { NODE_SIDE } from '../hosts/local/testing/node-side.ts';
 import type { Plan } from '../roll/commands.ts';
 import type { Ended, ReapResult } from '../roll/schema.ts';
+import { acquireWriter } from '../writer/writer-lock.ts';
 
 let bundles = '';
 let program = '';

@@ -3,10 +3,10 @@
  * else one in this process, read-only or, to act, under the writer's lock.
  */
 import { ControlAbsent, ControlFailed, ControlLost, connectControl } from '../control/client.ts';
-import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
 import type { DetachedGuard } from '../guard/detach-guard.ts';
 import type { LocalCore, Supervised } from '../supervisor/core.ts';
 import { plural } from '../text/words.ts';
+import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from '../writer/writer-lock.ts';
 import type { CoreHandle } from './io.ts';
 
 /** How long the app may take to answer, in milliseconds. */

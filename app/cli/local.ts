@@ -1,7 +1,7 @@
 import type { Paths } from '../config/paths.ts';
-import type { WriterLock } from '../control/writer-lock.ts';
+import { openLocalCore } from '../core/local-core.ts';
 import type { LocalCore } from '../supervisor/core.ts';
-import { openLocalCore } from '../supervisor/local-core.ts';
+import type { WriterLock } from '../writer/writer-lock.ts';
 
 /** Opens a supervisor in this process. @param hears it is about sessions: every server is followed */
 export function openForCli(

@@ -28,10 +28,10 @@ require('node:http').createServer((_, res) => res.end('ready')).listen(Number(pr
 const APP = `
 import { writeFileSync } from 'node:fs';
 import { resolvePaths } from '../config/paths.ts';
-import { acquireWriter } from '../control/writer-lock.ts';
+import { acquireWriter } from '../writer/writer-lock.ts';
 import { inlineLooker } from '../hosts/local/look/looker.ts';
 import { recognise } from '../servers/recognition/recognise.ts';
-import { openLocalCore } from '../supervisor/local-core.ts';
+import { openLocalCore } from '../core/local-core.ts';
 const paths = resolvePaths({ env: process.env, platform: process.platform, uid: process.getuid(), home: process.env.HOME });
 const lock = await acquireWriter(paths.writerLock, { holder: 'app', version: '0', fallbackFolder: paths.runtimeDir });
 const core = await openLocalCore({ paths, lock, mode: 'app', looker: inlineLooker(recognise) });

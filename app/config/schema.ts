@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { whyRefused } from '../hosts/ssh/config/alias.ts';
 import type { CustomKind } from '../servers/kind.ts';
 import { BUILT_IN_NAMES } from '../servers/kinds/kinds.ts';
 import type { ProgramOptions } from '../servers/start/locate.ts';
+import { whyRefused } from './alias.ts';
 
 /** The one configuration file, complete: what it leaves out has its default. */
 export interface Config {

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { until } from '../hosts/local/testing/processes.ts';
+import { acquireWriter, type Holder, type WriterLock } from '../writer/writer-lock.ts';
 import { type Claim, type ClaimRequest, claimWriter } from './claim-writer.ts';
 import { connectControl } from './client.ts';
 import { FakeCore } from './fake-core.testing.ts';
 import { type ControlServer, serveControl } from './server.ts';
-import { acquireWriter, type Holder, type WriterLock } from './writer-lock.ts';
 
 let root: string;
 let request: ClaimRequest;

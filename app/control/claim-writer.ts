@@ -5,8 +5,9 @@
  * reused PID or a changed host name makes every launch end silently, and Chromium SIGKILLs the PID in it when that
  * does not answer for 20 s (process_singleton_posix.cc), which may be a stranger. The kernel releases ours.
  */
+
+import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from '../writer/writer-lock.ts';
 import { ControlAbsent, type ControlClient, connectControl } from './client.ts';
-import { acquireWriter, holderLabel, socketOfHolder, WriterHeld, type WriterLock } from './writer-lock.ts';
 
 /** How long the guard, or an app that is just ending, may keep the lock before we give up; milliseconds. */
 const PATIENCE_MS = 15_000;

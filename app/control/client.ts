@@ -2,6 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import type { z } from 'zod';
 import { FrameReader, MalformedFrame } from '../ipc/frames.ts';
+import { checkSocketPlace } from '../ipc/socket-path.ts';
 import type { NavigationTarget } from '../roll/channels.ts';
 import type { Command, CommandResult, Plan } from '../roll/commands.ts';
 import { type Roll, rollSchema } from '../roll/schema.ts';
@@ -17,7 +18,6 @@ import {
   PROTOCOL_VERSION,
   serverMessageSchema,
 } from './protocol.ts';
-import { checkSocketPlace } from './socket-path.ts';
 
 /** Nobody listens: the app does not run. */
 export class ControlAbsent extends Error {

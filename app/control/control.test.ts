@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FrameReader } from '../ipc/frames.ts';
+import { ControlUnavailable } from '../ipc/socket-path.ts';
 import type { NavigationTarget } from '../roll/channels.ts';
 import type { CommandResult } from '../roll/commands.ts';
 import type { Roll } from '../roll/schema.ts';
@@ -22,7 +23,6 @@ import { ControlAbsent, ControlFailed, ControlLost, connectControl } from './cli
 import { FakeCore, fakeRoll, fakeServer } from './fake-core.testing.ts';
 import { frame, PROTOCOL_VERSION, REQUEST_LIMIT } from './protocol.ts';
 import { type ControlServer, serveControl } from './server.ts';
-import { ControlUnavailable } from './socket-path.ts';
 
 const VERSION = { version: '0.1.0' };
 let folder = '';

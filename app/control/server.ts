@@ -2,10 +2,10 @@
 import { lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname } from 'node:path';
+import { ControlUnavailable, checkSocketPlace } from '../ipc/socket-path.ts';
 import { listenUnix } from '../ipc/unix-listener.ts';
 import { ControlConnection, type ServeControl } from './connection.ts';
 import { RollFrames } from './roll-frames.ts';
-import { ControlUnavailable, checkSocketPlace } from './socket-path.ts';
 
 /** More commands at once than any person gives; a broken script must not take every descriptor we have. */
 const MAX_CONNECTIONS = 64;

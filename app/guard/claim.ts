@@ -1,6 +1,6 @@
 /** The writer's lock for a guard whose app has gone, and the question whether somebody is there already. */
 import type { Paths } from '../config/paths.ts';
-import { acquireWriter, WriterHeld, type WriterLock } from '../control/writer-lock.ts';
+import { acquireWriter, WriterHeld, type WriterLock } from '../writer/writer-lock.ts';
 
 /** How often the lock is tried, in milliseconds. */
 const RETRY_MS = 100;

@@ -2,10 +2,10 @@
 
 import { AuditFile, AuditUnwritable } from '../audit/audit.ts';
 import type { Paths } from '../config/paths.ts';
+import { bundledLooker } from '../core/local-core.ts';
 import type { Host } from '../hosts/host.ts';
 import { createLocalHost } from '../hosts/local/local-host.ts';
 import type { ProcessRef } from '../identity/identity.ts';
-import { bundledLooker } from '../supervisor/local-core.ts';
 import { messageOf } from '../util/errors.ts';
 import { say } from './log.ts';
 

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { resolvePaths } from '../config/paths.ts';
 import { claimWriter } from '../control/claim-writer.ts';
 import { serveControl } from '../control/server.ts';
-import { openLocalCore } from '../supervisor/local-core.ts';
+import { openLocalCore } from '../core/local-core.ts';
 import { createGuardClient } from './create-guard-client.ts';
 import type { Budgets } from './guard-client.ts';
 

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { Paths } from '../config/paths.ts';
 import { type ControlServer, serveControl } from '../control/server.ts';
-import { ControlUnavailable } from '../control/socket-path.ts';
+import { ControlUnavailable } from '../ipc/socket-path.ts';
 import type { Command } from '../roll/commands.ts';
 import type { LocalCore, Supervised } from '../supervisor/core.ts';
 import { say } from './log.ts';

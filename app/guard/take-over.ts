@@ -3,9 +3,9 @@
  * nobody owns any more, and goes when nothing needs it.
  */
 
-import type { WriterLock } from '../control/writer-lock.ts';
-import { openLocalCore } from '../supervisor/local-core.ts';
+import { openLocalCore } from '../core/local-core.ts';
 import { messageOf } from '../util/errors.ts';
+import type { WriterLock } from '../writer/writer-lock.ts';
 import { claimAfter } from './claim.ts';
 import { endSsh } from './end-ssh.ts';
 import { GRACE_MS, GRACE_VARIABLE } from './grace.ts';

@@ -324,3 +324,19 @@ export class LookFailed extends Error {
     this.why = why;
   }
 }
+
+/** The program could not be started; nothing of it runs. */
+export class SpawnFailed extends Error {
+  override readonly name = 'SpawnFailed';
+  readonly program: string;
+  /** `ENOENT`, `EACCES`, …; null when the system gave none. */
+  readonly code: string | null;
+  /** Last lines that it, or the shell, wrote to its log; null when there are none. */
+  readonly output: string | null;
+  constructor(program: string, code: string | null, message: string, output: string | null = null) {
+    super(message);
+    this.program = program;
+    this.code = code;
+    this.output = output;
+  }
+}

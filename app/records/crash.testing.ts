@@ -27,7 +27,7 @@ const KEEP = `
 import { resolvePaths } from '../config/paths.ts';
 import { inlineLooker } from '../hosts/local/look/looker.ts';
 import { recognise } from '../servers/recognition/recognise.ts';
-import { openLocalCore } from '../supervisor/local-core.ts';
+import { openLocalCore } from '../core/local-core.ts';
 const paths = resolvePaths({ env: process.env, platform: process.platform, uid: process.getuid(), home: process.env.HOME });
 const core = await openLocalCore({ paths, lock: null, mode: 'act', looker: inlineLooker(recognise) });
 const row = core.roll.servers.find((server) => server.supervised !== null);

@@ -1,6 +1,6 @@
 import { AuditUnwritable } from '../audit/audit.ts';
 import { StartHeld } from '../hosts/host.ts';
-import { SshFailed } from '../hosts/ssh/contract.ts';
+import { SshFailed } from '../hosts/ssh-failed.ts';
 import { RecordStuck } from '../records/store.ts';
 import type { CommandResult, Failure } from '../roll/commands.ts';
 import type { ReapResult } from '../roll/schema.ts';

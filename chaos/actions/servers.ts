@@ -1,6 +1,6 @@
 /** What a person asks for: starts, stops, restarts, reaps, through the window's way and through commands. */
 import { ControlAbsent, ControlFailed, ControlLost } from '../../app/control/client.ts';
-import type { ControlUnavailable } from '../../app/control/socket-path.ts';
+import type { ControlUnavailable } from '../../app/ipc/socket-path.ts';
 import type { Command } from '../../app/roll/commands.ts';
 import type { Server } from '../../app/roll/schema.ts';
 import { type Action, type Chaos, MAX_SERVERS, MAX_STRANGERS, SIGKILL } from '../chaos.ts';

@@ -3,11 +3,11 @@ import type { Check, ProcessRow } from '../../app/roll/schema.ts';
 import { capitalised } from '../../app/text/words.ts';
 import { treeLines } from '../view/processTree.ts';
 import { type ActItem, buttonActs } from '../view/serverActs.ts';
+import type { GlyphName } from '../view/shapes.ts';
 import { Glyph } from './Glyph.tsx';
 import type { Point } from './Grid.tsx';
 import { Menu } from './Menu.tsx';
 import { Button, Bytes } from './parts.tsx';
-import type { GlyphName } from './shapes.ts';
 
 interface SectionProps {
   readonly title: string;

@@ -1,4 +1,4 @@
-import { type GlyphName, SHAPES } from './shapes.ts';
+import { type GlyphName, SHAPES } from '../view/shapes.ts';
 
 interface Props {
   readonly name: GlyphName;

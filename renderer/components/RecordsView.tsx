@@ -3,12 +3,12 @@ import { clockTime, NOTHING, plural, sentenceAge, shortenPath } from '../../app/
 import { useActs, useRollcall, useWindow } from '../state/context.tsx';
 import { select } from '../state/store.ts';
 import { type RecordItem, recordItems, recordKey } from '../view/recordItems.ts';
+import type { GlyphName } from '../view/shapes.ts';
 import { Facts, Section } from './DetailParts.tsx';
 import { Footer } from './Footer.tsx';
 import { Glyph } from './Glyph.tsx';
 import { Grid } from './Grid.tsx';
 import { Age, Button, CELL, COLUMN_HEAD, Path, ROW } from './parts.tsx';
-import type { GlyphName } from './shapes.ts';
 import { useFrozenOrder, waitingWords } from './useFrozenOrder.ts';
 
 function verdictShape(verdict: RecordEntry['verdict']): GlyphName {

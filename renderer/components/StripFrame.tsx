@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Alert } from '../../app/roll/schema.ts';
-import type { GlyphName } from './shapes.ts';
+import type { GlyphName } from '../view/shapes.ts';
 
 export interface FrameProps {
   readonly tone: 'leak' | 'fault' | 'calm';

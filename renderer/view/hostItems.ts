@@ -1,7 +1,7 @@
 import type { HostEntry } from '../../app/roll/schema.ts';
 import { hostStatus, runningStep, secondsToRetry, sharedSentence, shortStep } from '../../app/text/host-words.ts';
 import { formatBytes, formatCpu, plural } from '../../app/text/words.ts';
-import type { GlyphName } from '../components/shapes.ts';
+import type { GlyphName } from './shapes.ts';
 
 export interface HostShape {
   readonly name: GlyphName;

@@ -3,7 +3,7 @@ import type { Roll, Session, SessionState } from '../../app/roll/schema.ts';
 import { isReachable } from '../../app/text/host-words.ts';
 import { isLive, sessionCounts, sessionName, sessionStateWord } from '../../app/text/session-words.ts';
 import { pathTail, plural } from '../../app/text/words.ts';
-import type { GlyphName } from '../components/shapes.ts';
+import type { GlyphName } from './shapes.ts';
 
 export const SESSION_COLUMNS = ['state', 'session', 'server', 'directory', 'host', 'for'] as const;
 export type SessionColumn = (typeof SESSION_COLUMNS)[number];

@@ -1,6 +1,6 @@
 import type { AuditEntry, Roll } from '../../app/roll/schema.ts';
 import { isChosen, type TimelineChoice } from '../../app/text/timeline-words.ts';
-import type { GlyphName } from '../components/shapes.ts';
+import type { GlyphName } from './shapes.ts';
 
 export interface DayItem {
   readonly type: 'group';

@@ -4,20 +4,7 @@ import { dirname } from 'node:path';
 import type { ProcessRef } from '../../identity/identity.ts';
 import { codeOf, messageOf } from '../../util/errors.ts';
 import type { Libc } from '../../util/libc.ts';
-import type { ExitStatus, Spawned, SpawnRequest } from '../host.ts';
-
-/** The program could not be started; nothing of it runs. */
-export class SpawnFailed extends Error {
-  override readonly name = 'SpawnFailed';
-  readonly program: string;
-  /** `ENOENT`, `EACCES`, …; null when the system gave none. */
-  readonly code: string | null;
-  constructor(program: string, code: string | null, message: string) {
-    super(message);
-    this.program = program;
-    this.code = code;
-  }
-}
+import { type ExitStatus, type Spawned, SpawnFailed, type SpawnRequest } from '../host.ts';
 
 function failure(request: SpawnRequest, error: unknown): SpawnFailed {
   const code = codeOf(error);

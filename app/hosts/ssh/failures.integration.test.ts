@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { isAlive, temporaryFolder, until } from '../local/testing/processes.ts';
-import { SshFailed } from './contract.ts';
+import { SshFailed } from '../ssh-failed.ts';
 import { sshConfig, sshdProblem, testSshd } from './testing/sshd.ts';
 import { statuses, testTransport } from './testing/transport.ts';
 

@@ -3,10 +3,10 @@
 import type { Audit } from '../../audit/audit.ts';
 import type { Paths } from '../../config/paths.ts';
 import { LOCAL_HOST } from '../../config/schema.ts';
-import type { WriterLock } from '../../control/writer-lock.ts';
 import type { Command, CommandResult, Plan } from '../../roll/commands.ts';
 import type { Alert, ReapResult, Roll } from '../../roll/schema.ts';
 import { plural } from '../../text/words.ts';
+import type { WriterLock } from '../../writer/writer-lock.ts';
 import { BackgroundTasks } from '../background-tasks.ts';
 import { summary } from '../commands/reaper.ts';
 import type { Actor, Explanation, LocalCore, LogText, QuitReport, Supervised } from '../core.ts';

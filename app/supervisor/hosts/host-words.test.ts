@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fakeLeftover, fakeServer } from '../../control/fake-core.testing.ts';
-import { SshFailed } from '../../hosts/ssh/contract.ts';
+import { SshFailed } from '../../hosts/ssh-failed.ts';
 import type { HostEntry } from '../../roll/schema.ts';
 import type { HostSnapshot } from '../snapshot.ts';
 import { type HostFacts, hostPartOf } from './host-words.ts';

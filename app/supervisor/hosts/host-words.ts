@@ -1,7 +1,7 @@
 /** What a host that is reached over SSH looks like in the roll. Pure. */
 import { LOCAL_HOST } from '../../config/schema.ts';
 import type { ConnectionState } from '../../hosts/ssh/connection/connection-state.ts';
-import type { SshFailed } from '../../hosts/ssh/contract.ts';
+import type { SshFailed } from '../../hosts/ssh-failed.ts';
 import type { HostEntry, Leftover, Permission, Server, Session, SshEntry } from '../../roll/schema.ts';
 import type { HostSnapshot } from '../snapshot.ts';
 

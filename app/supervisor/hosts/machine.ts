@@ -6,11 +6,11 @@
 import { type Audit, auditOf } from '../../audit/audit.ts';
 import type { Host } from '../../hosts/host.ts';
 import type { ConnectOptions, SshConnection } from '../../hosts/ssh/connection/ssh-connection.ts';
-import { SshFailed } from '../../hosts/ssh/contract.ts';
 import type { RemotePlatform } from '../../hosts/ssh/host/platform.ts';
 import { RecordNotes } from '../../hosts/ssh/host/record-notes.ts';
 import { createSshHost, type SshHostDeps } from '../../hosts/ssh/host/ssh-host.ts';
 import { ReconnectingHost } from '../../hosts/ssh/reconnecting-host.ts';
+import { SshFailed } from '../../hosts/ssh-failed.ts';
 import type { Observer, ProcessRef } from '../../identity/identity.ts';
 import type { ProgramFinder } from '../../servers/kind.ts';
 import type { SessionStore } from '../../sessions/session-tracker.ts';

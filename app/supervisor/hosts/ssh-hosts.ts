@@ -1,10 +1,11 @@
 /** The hosts that are reached over SSH: saved ones and those that somebody named, each with its connection. */
+
+import { whyRefused } from '../../config/alias.ts';
 import { removeHost, saveHost } from '../../config/edit.ts';
 import { isHostName, LOCAL_HOST } from '../../config/schema.ts';
-import { whyRefused } from '../../hosts/ssh/config/alias.ts';
 import type { ConnectOptions, SshConnection } from '../../hosts/ssh/connection/ssh-connection.ts';
 import type { Transport } from '../../hosts/ssh/connection/transport.ts';
-import { SshFailed } from '../../hosts/ssh/contract.ts';
+import { SshFailed } from '../../hosts/ssh-failed.ts';
 import type { Command, CommandResult } from '../../roll/commands.ts';
 import type { Offered, Question, SshEntry } from '../../roll/schema.ts';
 import { plural } from '../../text/words.ts';

@@ -10,8 +10,8 @@ import type { ConnectionState } from '../../hosts/ssh/connection/connection-stat
 import type { ConnectOptions, SshConnection } from '../../hosts/ssh/connection/ssh-connection.ts';
 import type { Transport } from '../../hosts/ssh/connection/transport.ts';
 import type { ExecResult, RemoteExec } from '../../hosts/ssh/contract.ts';
-import { SshFailed } from '../../hosts/ssh/contract.ts';
 import { LocalExec, SHELLS } from '../../hosts/ssh/testing/shells.ts';
+import { SshFailed } from '../../hosts/ssh-failed.ts';
 import type { SettingsSource } from '../settings.ts';
 import { process } from '../testing/look.ts';
 import type { MachineDeps } from './machine.ts';

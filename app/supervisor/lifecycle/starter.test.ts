@@ -1,9 +1,9 @@
 /** A start over a connection that goes while it is under way: nobody knows whether the server runs. */
 import { expect, test } from 'vitest';
 import type { Host } from '../../hosts/host.ts';
+import { SpawnFailed } from '../../hosts/host.ts';
 import { refOf } from '../../hosts/process-info.ts';
-import { SshFailed } from '../../hosts/ssh/contract.ts';
-import { RemoteSpawnFailed } from '../../hosts/ssh/host/spawning.ts';
+import { SshFailed } from '../../hosts/ssh-failed.ts';
 import type { ServerRecord } from '../../records/schema.ts';
 import type { RecordStore } from '../../records/store.ts';
 import type { Kind } from '../../servers/kind.ts';
@@ -81,7 +81,7 @@ test('a start whose outcome is not known keeps its planned record, by which the 
 });
 
 test('a start that certainly came to nothing leaves no record', async () => {
-  const failed = new RemoteSpawnFailed('/usr/bin/opencode', 'ENOENT', 'opencode is not there', null);
+  const failed = new SpawnFailed('/usr/bin/opencode', 'ENOENT', 'opencode is not there', null);
   const { failure, records } = await startThat(failed);
   expect(failure).toMatchObject({ failure: { code: 'spawn-failed' } });
   expect(records).toEqual([]);

@@ -5,10 +5,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { dirname, isAbsolute, join } from 'node:path';
-import type { Host, ProcessInfo, Spawned } from '../../hosts/host.ts';
+import { type Host, type ProcessInfo, type Spawned, SpawnFailed } from '../../hosts/host.ts';
 import { refOf } from '../../hosts/process-info.ts';
-import { SshFailed } from '../../hosts/ssh/contract.ts';
-import { RemoteSpawnFailed } from '../../hosts/ssh/host/spawning.ts';
+import { SshFailed } from '../../hosts/ssh-failed.ts';
 import { RECORD_VERSION, type ServerRecord } from '../../records/schema.ts';
 import type { RecordStore } from '../../records/store.ts';
 import type { Endpoint } from '../../servers/kind.ts';
@@ -186,7 +185,7 @@ async function spawn(
       const message = `It is not known whether ${order.kind.name} was started on ${deps.host.name}: ${why}`;
       throw new ActFailed('not-known', message, 'Look at the list when the host is connected again.', error.output);
     }
-    if (error instanceof RemoteSpawnFailed) throw new ActFailed('spawn-failed', why, '', error.output);
+    if (error instanceof SpawnFailed) throw new ActFailed('spawn-failed', why, '', error.output);
     throw new ActFailed(
       'spawn-failed',
       `${plan.argv[0]} could not be started: ${why}`,

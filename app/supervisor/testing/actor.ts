@@ -5,10 +5,10 @@
 import { readlinkSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { resolvePaths } from '../../config/paths.ts';
+import { openLocalCore } from '../../core/local-core.ts';
 import { inlineLooker } from '../../hosts/local/look/looker.ts';
 import type { Command } from '../../roll/commands.ts';
 import { recognise } from '../../servers/recognition/recognise.ts';
-import { openLocalCore } from '../local-core.ts';
 
 export type Request =
   | { readonly ask: 'roll' }

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Paths, resolvePaths } from '../../config/paths.ts';
+import { openLocalCore } from '../../core/local-core.ts';
 import { inlineLooker, type Looker } from '../../hosts/local/look/looker.ts';
 import type { Leftover, Roll, Server } from '../../roll/schema.ts';
 import { recognise } from '../../servers/recognition/recognise.ts';
 import type { LocalCore, Mode } from '../core.ts';
-import { openLocalCore } from '../local-core.ts';
 import { SPANS, type Spans } from '../spans.ts';
 
 export interface World {

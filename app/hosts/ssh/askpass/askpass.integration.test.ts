@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { python, until } from '../../local/testing/processes.ts';
-import { SshFailed } from '../contract.ts';
+import { SshFailed } from '../../ssh-failed.ts';
 import { testAskpass } from '../testing/askpass.ts';
 import { sshConfig, sshdProblem, type TestSshd, testSshd } from '../testing/sshd.ts';
 import { statuses, testTransport } from '../testing/transport.ts';

@@ -1,13 +1,5 @@
-import { SshFailed } from '../contract.ts';
-
-/** Longer than any name that DNS, a configuration file or `user@host` makes sense of. */
-const MAX_LENGTH = 512;
-
-/**
- * What is in no alias: blanks, control and format characters, and what a shell acts on, for ssh puts the name into
- * `ProxyCommand` and `Match exec` lines that a shell runs.
- */
-const NEVER_IN_ALIAS = /[\s\p{C}'"`$\\;&<>|(){}*?!,#]/u;
+import { whyRefused } from '../../../config/alias.ts';
+import { SshFailed } from '../../ssh-failed.ts';
 
 /**
  * Why an alias is not handed to ssh, or null when it may be. ssh would take one that begins with `-` for options, and
@@ -23,17 +15,6 @@ export function aliasProblem(alias: string): SshFailed | null {
     `“${printable(alias)}” cannot be the name of an SSH host: ${why}.`,
     'Use the name of a Host line in your SSH configuration, a host name, or user@host.',
   );
-}
-
-/** The same in a few words that go on from the alias: “it is empty”; null when it may be handed to ssh. Pure. */
-export function whyRefused(alias: string): string | null {
-  if (alias === '') return 'it is empty';
-  if (alias.length > MAX_LENGTH) return `it has more than ${MAX_LENGTH} characters`;
-  if (alias.startsWith('-')) return 'ssh would take it for an option';
-  if (alias.includes('@-') || alias.includes('//-')) return 'its host begins with a dash';
-  const found = NEVER_IN_ALIAS.exec(alias)?.[0];
-  if (found === undefined) return null;
-  return /[\s\p{C}]/u.test(found) ? 'it has a blank or an invisible character in it' : `it has ${found} in it`;
 }
 
 function printable(alias: string): string {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isAlive, temporaryFolder, until } from '../../local/testing/processes.ts';
-import { SshFailed } from '../contract.ts';
+import { SshFailed } from '../../ssh-failed.ts';
 import { type Resolved, resolveAlias } from './resolve.ts';
 
 function configured(text: string): (alias: string, deadlineMs?: number) => Promise<Resolved> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { SshFailed } from '../../ssh-failed.ts';
 import { type Environment, sshEnvironment } from '../connection/environment.ts';
-import { SshFailed } from '../contract.ts';
 import { aliasProblem } from './alias.ts';
 import { type Ran, RunFailed, runBounded } from './run-bounded.ts';
 

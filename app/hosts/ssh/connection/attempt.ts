@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ensureRuntimeFolder } from '../../../util/folders.ts';
 import type { Semaphore } from '../../../util/semaphore.ts';
-import type { SshStep } from '../contract.ts';
+import type { SshStep } from '../../ssh-failed.ts';
 import { type JumpConfig, withoutForeignMasters } from './jump.ts';
 import { Master } from './master.ts';
 import type { MasterOptions } from './master-options.ts';

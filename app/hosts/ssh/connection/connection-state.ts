@@ -1,5 +1,5 @@
+import type { SshFailed, SshStep } from '../../ssh-failed.ts';
 import type { SshQuestion } from '../askpass/questions.ts';
-import type { SshFailed, SshStep } from '../contract.ts';
 
 /**
  * Where a connection stands.

@@ -2,7 +2,8 @@ import { unlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { stallTolerantTimer } from '../../../util/stall-tolerant-timer.ts';
-import { type Forward, SshFailed } from '../contract.ts';
+import { SshFailed } from '../../ssh-failed.ts';
+import type { Forward } from '../contract.ts';
 import { CHECK_MS, type Master } from './master.ts';
 import { type ForwardEnd, MuxFailed, muxCloseForward, muxOpenForward } from './mux.ts';
 

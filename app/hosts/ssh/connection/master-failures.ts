@@ -1,5 +1,5 @@
 /** What is said when a master does not come about, besides what ssh itself says. */
-import { SshFailed } from '../contract.ts';
+import { SshFailed } from '../../ssh-failed.ts';
 import type { SshLog } from '../diagnostics/ssh-log.ts';
 
 export function notStarted(alias: string, error: Error): SshFailed {

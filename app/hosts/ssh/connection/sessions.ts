@@ -1,7 +1,8 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SshFailed } from '../../ssh-failed.ts';
 import type { SshProgram } from '../config/resolve.ts';
-import { type ExecResult, SshFailed } from '../contract.ts';
+import type { ExecResult } from '../contract.ts';
 import { CHECK_MS, type Master } from './master.ts';
 import { MAX_STDOUT, SshClient, spawnClient } from './session-client.ts';
 

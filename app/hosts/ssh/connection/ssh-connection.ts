@@ -1,7 +1,8 @@
 import type { ProcessRef } from '../../../identity/identity.ts';
 import { messageOf } from '../../../util/errors.ts';
+import { SshFailed } from '../../ssh-failed.ts';
 import type { SshQuestion } from '../askpass/questions.ts';
-import { type ExecResult, type Forward, type Forwards, type RemoteExec, SshFailed } from '../contract.ts';
+import type { ExecResult, Forward, Forwards, RemoteExec } from '../contract.ts';
 import { explainClosedAtOnce, isPermanent } from '../diagnostics/explain.ts';
 import type { Progress } from '../diagnostics/ssh-log.ts';
 import { type AttemptOptions, startMaster } from './attempt.ts';

@@ -1,5 +1,5 @@
 /** From what ssh said at its end to one failure that a person understands. */
-import { SshFailed, type SshStep } from '../contract.ts';
+import { SshFailed, type SshStep } from '../../ssh-failed.ts';
 import type { SshLog, SshLogFacts } from './ssh-log.ts';
 
 /** Failures that another attempt cannot mend, besides whole steps. */

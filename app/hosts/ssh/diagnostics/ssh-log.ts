@@ -1,5 +1,5 @@
 /** What a master says of itself (`-v`), read as steps that a person can follow, and kept for when it fails. */
-import type { SshStep } from '../contract.ts';
+import type { SshStep } from '../../ssh-failed.ts';
 
 export interface Progress {
   readonly step: SshStep;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Observer } from '../../../identity/identity.ts';
 import { hashedHostId, namespaceId } from '../../local/process/observer.ts';
-import { SshFailed } from '../contract.ts';
+import { SshFailed } from '../../ssh-failed.ts';
 import contactScript from '../remote/contact.sh';
 import type { RemoteShell, ScriptAnswer } from './shell.ts';
 

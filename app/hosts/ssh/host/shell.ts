@@ -1,5 +1,7 @@
 /** Runs scripts on one remote account and tells what went wrong when no answer came of it. */
-import { type ExecResult, type RemoteExec, SshFailed } from '../contract.ts';
+
+import { SshFailed } from '../../ssh-failed.ts';
+import type { ExecResult, RemoteExec } from '../contract.ts';
 import { compose, type FrameSection, type Parameters, parseFrame } from './frame.ts';
 
 const OUTPUT_LINES = 8;

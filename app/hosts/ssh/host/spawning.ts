@@ -1,7 +1,6 @@
 /** Starts programs on a remote machine that outlive the connection. */
 import type { ProcessRef } from '../../../identity/identity.ts';
-import type { ExitStatus, SpawnRequest } from '../../host.ts';
-import { SpawnFailed } from '../../local/spawn.ts';
+import { type ExitStatus, SpawnFailed, type SpawnRequest } from '../../host.ts';
 import psScript from '../remote/ps.sh';
 import spawnScript from '../remote/spawn.sh';
 import { quoted } from './frame.ts';
@@ -15,16 +14,6 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/u;
 /** What a shell, or env, ends with when a program or its interpreter is missing or may not be run. */
 const NOT_FOUND: ReadonlySet<number> = new Set([126, 127]);
 const TAIL_LINES = 12;
-
-/** The program could not be started on a remote machine; nothing of it runs. */
-export class RemoteSpawnFailed extends SpawnFailed {
-  /** Last lines that it, or the shell, wrote to its log there; null when there are none. */
-  readonly output: string | null;
-  constructor(program: string, code: string | null, message: string, output: string | null) {
-    super(program, code, message);
-    this.output = output;
-  }
-}
 
 export interface RemoteChild {
   readonly ref: ProcessRef;
@@ -45,7 +34,7 @@ function missingIn(output: string | null): string | null {
   return byEnv ?? byShell ?? null;
 }
 
-/** @throws RemoteSpawnFailed when it did not start; SshFailed when it is not known whether it did */
+/** @throws SpawnFailed when it did not start; SshFailed when it is not known whether it did */
 export async function spawnRemote(
   shell: RemoteShell,
   contact: RemotePlatform,
@@ -77,12 +66,7 @@ export async function spawnRemote(
         : 'Check the folder and the space and permissions there.';
     const code = failed.rest === 'ENOENT' ? 'ENOENT' : null;
     const why = failed.bytes.toString('utf8').trim();
-    throw new RemoteSpawnFailed(
-      program,
-      code,
-      `${program} could not be started on ${shell.host}: ${why}. ${remedy}`,
-      null,
-    );
+    throw new SpawnFailed(program, code, `${program} could not be started on ${shell.host}: ${why}. ${remedy}`, null);
   }
   const pid = Number(answer.text('child'));
   const place = placeOf(answer, contact);
@@ -95,7 +79,7 @@ export async function spawnRemote(
   if (exited !== undefined && code !== null && NOT_FOUND.has(code)) {
     const output = lastLines(exited.bytes.toString('utf8'));
     const missing = missingIn(output);
-    throw new RemoteSpawnFailed(
+    throw new SpawnFailed(
       program,
       'ENOENT',
       missing !== null && missing !== program
@@ -107,7 +91,7 @@ export async function spawnRemote(
     );
   }
   if (seen.found !== 'process') {
-    throw new RemoteSpawnFailed(
+    throw new SpawnFailed(
       program,
       null,
       `${program} was started on ${shell.host}, but had ended before it could be identified. Look at ${logPath} there.`,

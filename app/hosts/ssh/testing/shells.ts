@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ExecResult, type RemoteExec, SshFailed } from '../contract.ts';
+import { SshFailed } from '../../ssh-failed.ts';
+import type { ExecResult, RemoteExec } from '../contract.ts';
 
 const BUSYBOX = existsSync('/bin/busybox') ? '/bin/busybox' : '/usr/bin/busybox';
 

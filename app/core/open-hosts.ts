@@ -1,24 +1,24 @@
 /** Wires the hosts that are reached over SSH: the person's own ssh, its questions, and what it knows of hosts. */
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import type { Audit } from '../../audit/audit.ts';
-import type { Paths } from '../../config/paths.ts';
-import type { Host } from '../../hosts/host.ts';
-import { refOf } from '../../hosts/process-info.ts';
-import { startAskpass } from '../../hosts/ssh/askpass/server.ts';
-import { hostsOnDisk } from '../../hosts/ssh/config/offered-files.ts';
-import type { SshConnection } from '../../hosts/ssh/connection/ssh-connection.ts';
-import { Transport } from '../../hosts/ssh/connection/transport.ts';
-import type { Observer, ProcessRef } from '../../identity/identity.ts';
-import type { Offered } from '../../roll/schema.ts';
-import type { SessionStore } from '../../sessions/session-tracker.ts';
-import { loadLibc } from '../../util/libc.ts';
-import type { Mode } from '../core.ts';
-import type { GuardPort } from '../guard-port.ts';
-import type { SettingsSource } from '../settings.ts';
-import { PendingQuestions } from './pending-questions.ts';
-import type { RemoteHosts } from './remote-hosts.ts';
-import { type Access, SshHosts } from './ssh-hosts.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { Paths } from '../config/paths.ts';
+import type { Host } from '../hosts/host.ts';
+import { refOf } from '../hosts/process-info.ts';
+import { startAskpass } from '../hosts/ssh/askpass/server.ts';
+import { hostsOnDisk } from '../hosts/ssh/config/offered-files.ts';
+import type { SshConnection } from '../hosts/ssh/connection/ssh-connection.ts';
+import { Transport } from '../hosts/ssh/connection/transport.ts';
+import type { Observer, ProcessRef } from '../identity/identity.ts';
+import type { Offered } from '../roll/schema.ts';
+import type { SessionStore } from '../sessions/session-tracker.ts';
+import type { Mode } from '../supervisor/core.ts';
+import type { GuardPort } from '../supervisor/guard-port.ts';
+import { PendingQuestions } from '../supervisor/hosts/pending-questions.ts';
+import type { RemoteHosts } from '../supervisor/hosts/remote-hosts.ts';
+import { type Access, SshHosts } from '../supervisor/hosts/ssh-hosts.ts';
+import type { SettingsSource } from '../supervisor/settings.ts';
+import { loadLibc } from '../util/libc.ts';
 
 /** Names another configuration file of ssh, for tests. */
 export const SSH_CONFIG_VARIABLE = 'ROLLCALL_SSH_CONFIG';

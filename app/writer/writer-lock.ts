@@ -24,9 +24,9 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
+import { whatIsWrongWith } from '../ipc/socket-path.ts';
 import { codeOf, codeOrMessage } from '../util/errors.ts';
 import { FlockFailed, openLocked } from './flock.ts';
-import { whatIsWrongWith } from './socket-path.ts';
 
 export const HOLDERS = ['app', 'cli', 'guard'] as const;
 export type Holder = (typeof HOLDERS)[number];
