@@ -32,7 +32,7 @@ beforeAll(async () => {
     stdin: {
       contents: `
         import { spawn } from 'node:child_process';
-        import { acquireWriter } from './app/control/writer-lock.ts';
+        import { acquireWriter } from './app/writer/writer-lock.ts';
         const [lock, grandchild] = process.argv.slice(2);
         await acquireWriter(lock, { holder: 'app', version: '1.2.3' });
         let child = null;
