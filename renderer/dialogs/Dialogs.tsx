@@ -1,13 +1,14 @@
 import type { Roll } from '../../app/roll/schema.ts';
 import { useWindow } from '../state/context.tsx';
 import { ClearDialog } from './ClearDialog.tsx';
-import { DisconnectDialog, RemoveHostDialog } from './DisconnectDialog.tsx';
+import { DisconnectDialog } from './DisconnectDialog.tsx';
 import { EndDialog } from './EndDialog.tsx';
 import { HostFormDialog } from './HostFormDialog.tsx';
 import { HostStepsDialog } from './HostStepsDialog.tsx';
 import { LogDialog } from './LogDialog.tsx';
 import { PlanDialog } from './PlanDialog.tsx';
 import { ReapDialog } from './ReapDialog.tsx';
+import { RemoveHostDialog } from './RemoveHostDialog.tsx';
 import { SessionDialog } from './SessionDialog.tsx';
 import { StartDialog } from './StartDialog.tsx';
 import { StopAllDialog } from './StopAllDialog.tsx';

@@ -1,12 +1,11 @@
-import { useState } from 'react';
 import type { Server, Session } from '../../app/roll/schema.ts';
 import { isAtWork, sessionConsequences } from '../../app/text/session-words.ts';
 import { formatBytes, plural, rowName, serverLabel } from '../../app/text/words.ts';
-import { Button } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { useServerSessions } from '../state/useServerSessions.ts';
-import { DialogShell } from './DialogShell.tsx';
-import { actLead, CheckBox, Consequences, FailureNote } from './parts.tsx';
+import { ConfirmDialog } from './ConfirmDialog.tsx';
+import { actLead } from './parts.tsx';
+import { notGone } from './results.ts';
 import { useRun } from './useRun.ts';
 
 /** What it does now, where no session tells that. */
@@ -56,57 +55,32 @@ export function EndDialog({ act, server }: Props) {
   const acts = useActs();
   const run = useRun();
   const carried = useServerSessions([server]);
-  const [named, setNamed] = useState(false);
   const permission = server[act];
-  const needsForce = permission.allowed === 'force';
   const verb = act === 'stop' ? 'Stop' : 'Restart';
   const name = rowName(server);
-  const end = async (): Promise<void> => {
-    const answer = await run.start({ command: act, server: server.id, force: needsForce && named }, act, [server.id]);
-    if (answer.ok && answer.results.every((result) => result.outcome === 'gone')) acts.closeDialog();
+  const end = async (force: boolean): Promise<void> => {
+    const answer = await run.start({ command: act, server: server.id, force }, { act, ids: [server.id] });
+    if (answer.ok && notGone(answer).length === 0) acts.closeDialog();
   };
-  const bad = run.result?.results.filter((result) => result.outcome !== 'gone') ?? [];
-  const why = permission.allowed === 'yes' ? undefined : permission.why;
   return (
-    <DialogShell
+    <ConfirmDialog
       title={
         {
           idle: `${verb} ${name}?`,
           running: `${act === 'stop' ? 'Stopping' : 'Restarting'} ${name}`,
           ended: `What came of ${name}`,
-        }[run.state]
+        }[run.phase]
       }
-      lead={actLead(run, why)}
+      lead={actLead(run, permission.allowed === 'yes' ? undefined : permission.why)}
       alert
-      onClose={acts.closeDialog}
-      footer={
-        <>
-          <span className="note" />
-          <Button data-first onClick={acts.closeDialog}>
-            {run.state === 'idle' ? 'Cancel' : 'Close'}
-          </Button>
-          {run.state === 'idle' ? (
-            <Button look="danger" disabled={needsForce && !named} onClick={() => void end()}>
-              {verb} {serverLabel(server)}
-            </Button>
-          ) : null}
-        </>
-      }
-    >
-      <Consequences lines={endConsequences(server, act, carried.sessions, carried.hooks)} />
-      {needsForce && run.state === 'idle' ? (
-        <CheckBox checked={named} onChange={setNamed} label={`${verb} ${name} all the same`}>
-          <span>
-            {verb} {name} all the same
-          </span>
-        </CheckBox>
-      ) : null}
-      {run.result?.ok === false ? <FailureNote failure={run.result.failure} /> : null}
-      {bad.map((result) => (
-        <p className="plan-note" key={`${result.pid} ${result.message}`}>
-          {result.message}
-        </p>
-      ))}
-    </DialogShell>
+      look="danger"
+      act={`${verb} ${serverLabel(server)}`}
+      phase={run.phase}
+      consequences={endConsequences(server, act, carried.sessions, carried.hooks)}
+      consent={permission.allowed === 'force' ? `${verb} ${name} all the same` : null}
+      failures={run.failures}
+      notes={notGone(run.result)}
+      onAct={(consented) => void end(consented)}
+    />
   );
 }

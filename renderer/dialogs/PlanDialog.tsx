@@ -9,6 +9,7 @@ import { useServerSessions } from '../state/useServerSessions.ts';
 import { DialogShell } from './DialogShell.tsx';
 import { notInPlan, PlanRows } from './PlanRows.tsx';
 import { FailureNote } from './parts.tsx';
+import { allGone } from './results.ts';
 import { usePlan } from './usePlan.ts';
 import { type Run, useRun } from './useRun.ts';
 
@@ -31,11 +32,6 @@ export function planSums(plan: Plan, chosen: ReadonlySet<string>): PlanSums {
     processes: rows.reduce((sum, row) => sum + row.steps.length, 0),
     hosts: new Set(rows.map((row) => row.host)).size,
   };
-}
-
-/** Nothing was refused and nothing is left: a dialog with such a result may close by itself. */
-export function allGone(results: readonly ReapResult[]): boolean {
-  return results.length > 0 && results.every((result) => result.outcome === 'gone');
 }
 
 interface SumsProps {
@@ -68,7 +64,7 @@ function Sums({ sums, busy, calm, calmNoun }: SumsProps) {
   );
 }
 
-function lead(state: Run['state'], results: readonly ReapResult[], message: string | null): ReactNode {
+function lead(state: Run['phase'], results: readonly ReapResult[], message: string | null): ReactNode {
   if (state === 'idle') {
     return 'Processes end in this order. Each is identified again before every signal; one that is not the same any more is skipped.';
   }
@@ -104,14 +100,17 @@ export function PlanDialog() {
   };
   const reap = async (): Promise<void> => {
     const ids = [...chosen];
-    const answer = await run.start({ command: 'reap', targets: ids, confirmed: true, force: false }, 'reap', ids);
+    const answer = await run.start(
+      { command: 'reap', targets: ids, confirmed: true, force: false },
+      { act: 'reap', ids },
+    );
     if (answer.ok && allGone(answer.results)) acts.closeDialog();
   };
 
   const title =
-    run.state === 'running'
+    run.phase === 'running'
       ? `Reaping ${things}`
-      : run.state === 'ended'
+      : run.phase === 'ended'
         ? 'What came of it'
         : plan === null
           ? 'Reap what is leaked?'
@@ -121,7 +120,7 @@ export function PlanDialog() {
   return (
     <DialogShell
       title={title}
-      lead={plan === null || plan.rows.length === 0 ? undefined : lead(run.state, results, run.task?.message || null)}
+      lead={plan === null || plan.rows.length === 0 ? undefined : lead(run.phase, results, run.task?.message || null)}
       wide
       alert
       onClose={acts.closeDialog}
@@ -134,7 +133,7 @@ export function PlanDialog() {
               calm={calm.length}
               calmNoun={calm.every(({ state }) => state === 'idle') ? 'idle session' : 'session'}
             />
-            {run.state === 'running' ? (
+            {run.phase === 'running' ? (
               <progress className="progress" aria-label="Servers ended" value={ended} max={chosen.size} />
             ) : null}
           </>
@@ -143,12 +142,12 @@ export function PlanDialog() {
       footer={
         <>
           <span className="note">
-            {run.state === 'idle' && chosen.size > 0 ? 'KILL follows if TERM is ignored.' : ''}
+            {run.phase === 'idle' && chosen.size > 0 ? 'KILL follows if TERM is ignored.' : ''}
           </span>
           <Button data-first onClick={acts.closeDialog}>
-            {run.state === 'idle' ? 'Cancel' : 'Close'}
+            {run.phase === 'idle' ? 'Cancel' : 'Close'}
           </Button>
-          {run.state === 'idle' && plan !== null && plan.rows.length > 0 ? (
+          {run.phase === 'idle' && plan !== null && plan.rows.length > 0 ? (
             <Button look="danger" disabled={chosen.size === 0} onClick={() => void reap()}>
               Reap {things}
             </Button>
@@ -166,7 +165,7 @@ export function PlanDialog() {
           sessions={carried.sessions}
           chosen={chosen}
           onChoose={choose}
-          running={run.state === 'running'}
+          running={run.phase === 'running'}
           task={run.task}
           results={results}
         />

@@ -1,14 +1,13 @@
-import { useState } from 'react';
 import type { Plan } from '../../app/roll/commands.ts';
 import type { Session } from '../../app/roll/schema.ts';
 import { sessionConsequences } from '../../app/text/session-words.ts';
 import { formatBytes, plural, withoutHost } from '../../app/text/words.ts';
-import { Button, Bytes } from '../components/parts.tsx';
+import { Bytes } from '../components/parts.tsx';
 import { useActs } from '../state/context.tsx';
 import { useServerSessions } from '../state/useServerSessions.ts';
-import { DialogShell } from './DialogShell.tsx';
-import { allGone } from './PlanDialog.tsx';
-import { actLead, CheckBox, Consequences, FailureNote, ReapOutcome } from './parts.tsx';
+import { ConfirmDialog } from './ConfirmDialog.tsx';
+import { actLead, ReapOutcome } from './parts.tsx';
+import { allGone, notGone } from './results.ts';
 import { usePlan } from './usePlan.ts';
 import { useRun } from './useRun.ts';
 
@@ -67,61 +66,34 @@ export function ReapDialog({ id, label, why }: Props) {
   const looked = usePlan(id);
   const run = useRun();
   const carried = useServerSessions([{ id }]);
-  const [named, setNamed] = useState(false);
   const row = looked.state === 'ready' ? (looked.plan.rows.find((entry) => entry.id === id) ?? null) : null;
-  const forbidden = row !== null && row.refusal !== null && !row.needsForce;
-  const needsForce = row?.needsForce ?? false;
-  const reap = async (): Promise<void> => {
+  const mayReap = row !== null && (row.refusal === null || row.needsForce);
+  const reap = async (force: boolean): Promise<void> => {
     const answer = await run.start(
-      { command: 'reap', targets: [id], confirmed: true, force: needsForce && named },
-      'reap',
-      [id],
+      { command: 'reap', targets: [id], confirmed: true, force },
+      { act: 'reap', ids: [id] },
     );
     if (answer.ok && allGone(answer.results)) acts.closeDialog();
   };
-  const bad = run.result?.results.filter((result) => result.outcome !== 'gone') ?? [];
   return (
-    <DialogShell
-      title={{ idle: `Reap ${label}?`, running: `Reaping ${label}`, ended: `What came of ${label}` }[run.state]}
+    <ConfirmDialog
+      title={{ idle: `Reap ${label}?`, running: `Reaping ${label}`, ended: `What came of ${label}` }[run.phase]}
       lead={row === null ? undefined : actLead(run, lead(row, why))}
       alert
-      onClose={acts.closeDialog}
-      footer={
-        <>
-          <span className="note" />
-          <Button data-first onClick={acts.closeDialog}>
-            {run.state === 'idle' ? 'Cancel' : 'Close'}
-          </Button>
-          {run.state === 'idle' && row !== null && !forbidden ? (
-            <Button look="danger" disabled={needsForce && !named} onClick={() => void reap()}>
-              Reap {withoutHost(label)}
-            </Button>
-          ) : null}
-        </>
-      }
+      look="danger"
+      act={mayReap ? `Reap ${withoutHost(label)}` : null}
+      phase={run.phase}
+      consequences={row === null ? [] : consequences(row, carried.sessions, carried.hooks)}
+      consent={row?.needsForce === true ? `Reap ${label} all the same` : null}
+      failures={[...(looked.state === 'failed' ? [looked.failure] : []), ...run.failures]}
+      notes={notGone(run.result)}
+      onAct={(consented) => void reap(consented)}
     >
       {looked.state === 'looking' ? <p className="note">Looking at every process that would end…</p> : null}
-      {looked.state === 'failed' ? <FailureNote failure={looked.failure} /> : null}
       {looked.state === 'ready' && row === null ? (
         <p className="note">It is gone already. Nothing is left to reap.</p>
       ) : null}
-      {row === null ? null : (
-        <>
-          <Consequences lines={consequences(row, carried.sessions, carried.hooks)} />
-          <Steps row={row} results={run.result} />
-          {needsForce && run.state === 'idle' ? (
-            <CheckBox checked={named} onChange={setNamed} label={`Reap ${label} all the same`}>
-              <span>Reap {label} all the same</span>
-            </CheckBox>
-          ) : null}
-        </>
-      )}
-      {run.result?.ok === false ? <FailureNote failure={run.result.failure} /> : null}
-      {bad.map((result) => (
-        <p className="plan-note" key={`${result.pid} ${result.message}`}>
-          {result.message}
-        </p>
-      ))}
-    </DialogShell>
+      {row === null ? null : <Steps row={row} results={run.result} />}
+    </ConfirmDialog>
   );
 }

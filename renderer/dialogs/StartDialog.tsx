@@ -132,7 +132,7 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
   const directory = remote ? folder.trim() : absoluteFolder(folder, home);
   const badPort = Number.isNaN(port);
   const badFolder = remote ? !/^(?:\/|~(?:\/|$))/u.test(directory) : !/^(?:\/|[A-Za-z]:[\\/])/u.test(directory);
-  const running = run.state === 'running';
+  const running = run.phase === 'running';
 
   const choose = async (): Promise<void> => {
     const path = await acts.chooseFolder(badFolder ? null : directory);
@@ -142,8 +142,7 @@ export function StartDialog({ roll, home, kind: wanted }: Props) {
     const where = remote ? { host } : {};
     const answer = await run.start(
       { command: 'start', ...where, kind, directory, port, forPid: null, keepRunning },
-      'start',
-      [],
+      { act: 'start', ids: [] },
     );
     if (!answer.ok) return;
     acts.closeDialog();

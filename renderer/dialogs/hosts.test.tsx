@@ -8,11 +8,12 @@ import { exampleRoll, HOME, TAKEN_AT } from '../preview/rolls.ts';
 import { createActs } from '../state/actions.ts';
 import { RollcallContext } from '../state/context.tsx';
 import { createWindowStore, type HostSteps } from '../state/store.ts';
-import { DisconnectDialog, RemoveHostDialog } from './DisconnectDialog.tsx';
+import { DisconnectDialog } from './DisconnectDialog.tsx';
 import { HostFormDialog, nameProblem } from './HostFormDialog.tsx';
 import { matching } from './HostPicker.tsx';
 import { HostStepsDialog, phaseOf } from './HostStepsDialog.tsx';
 import { Questions } from './Questions.tsx';
+import { RemoveHostDialog } from './RemoveHostDialog.tsx';
 import { StartDialog, startHosts } from './StartDialog.tsx';
 import { stepsOf } from './StepList.tsx';
 

@@ -92,6 +92,6 @@ export function ReapOutcome({ outcome }: { readonly outcome: ReapResult['outcome
 
 /** The line under a question's title: what stands against it, then the act's progress, then its answer. */
 export function actLead(run: Run, question: string | undefined): string | undefined {
-  if (run.state === 'running') return run.task === null || run.task.message === '' ? 'Asking…' : run.task.message;
-  return run.result?.ok === true ? run.result.message : run.state === 'idle' ? question : undefined;
+  if (run.phase === 'running') return run.task === null || run.task.message === '' ? 'Asking…' : run.task.message;
+  return run.result?.ok === true ? run.result.message : run.phase === 'idle' ? question : undefined;
 }
