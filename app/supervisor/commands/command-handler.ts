@@ -33,6 +33,8 @@ const QUIT_SHARE = 0.8;
 const LATE_MS = 1000;
 /** How much later than a look the event of an exit may come, in milliseconds. */
 const EXIT_EVENT_MS = 250;
+/** Looks of a quit for servers that have no row and are not proved gone. */
+const MISSING_ROUNDS = 4;
 /** An ownerless server that did not end is tried again after this long, in milliseconds. */
 const OWNERLESS_EVERY_MS = 60_000;
 
@@ -385,16 +387,21 @@ export class CommandHandler {
    * What has no row any more is not passed over: one whose record was torn or deleted since the last look is written down
    * again, and of one that has just crashed the rest is ended.
    */
-  async #seeToMissing(sight: JudgedLook): Promise<void> {
-    const live = new Set(sight.records.live.map(({ record }) => record.nonce));
-    const missing = this.#parts.lives.running().filter(({ record }) => !live.has(record.nonce));
-    if (missing.length === 0) return;
+  async #seeToMissing(first: JudgedLook): Promise<void> {
+    let sight = first;
     try {
-      await this.settleMissing(
-        missing.map(({ record }) => record.nonce),
-        sight,
-      );
-      await this.#parts.freshLook();
+      // Without a pidfd, a process that is just ending can be proved neither alive nor gone: no later look comes to do it.
+      for (let round = 0; round < MISSING_ROUNDS; round += 1) {
+        const live = new Set(sight.records.live.map(({ record }) => record.nonce));
+        const missing = this.#parts.lives.running().filter(({ record }) => !live.has(record.nonce));
+        if (missing.length === 0) return;
+        if (round > 0) await new Promise((resolve) => setTimeout(resolve, EXIT_EVENT_MS));
+        await this.settleMissing(
+          missing.map(({ record }) => record.nonce),
+          sight,
+        );
+        sight = await this.#parts.freshLook();
+      }
     } catch (error) {
       // It is told as one that was not stopped.
       this.#parts.problem(error);
