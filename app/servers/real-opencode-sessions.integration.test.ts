@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { type ClientRequest, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createParser } from 'eventsource-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FakeModel, startFakeModel, writeOpencodeConfig } from '../../e2e/support/fake-model.ts';
 import type { Endpoint, ServerWatch, SessionFact } from './kind.ts';
@@ -14,7 +15,6 @@ import { endChild, type RealOpencode, startOpencode } from './real-opencode.test
 import { TIMING } from './session-feed/event-stream.ts';
 import { until } from './session-feed/hostile.testing.ts';
 import { watchServer } from './session-feed/server-watch.ts';
-import { createSseParser } from './session-feed/sse.ts';
 
 /** How often the list is asked for while it is watched; what counts is the number of questions, so they come soon. */
 const QUESTIONS = 30;
@@ -74,12 +74,14 @@ async function prompt(endpoint: Endpoint, id: string, text: string): Promise<voi
 /** Every event of the server's stream but its heartbeats. */
 function listen({ port }: Endpoint): { type: string; text: string }[] {
   const events: { type: string; text: string }[] = [];
-  const parser = createSseParser((text) => {
-    const { payload } = JSON.parse(text) as { payload: { type: string } };
-    if (payload.type !== 'server.heartbeat' && payload.type !== 'server.connected') {
-      events.push({ type: payload.type, text });
-    }
-  }, 10_000_000);
+  const parser = createParser({
+    onEvent: ({ data: text }) => {
+      const { payload } = JSON.parse(text) as { payload: { type: string } };
+      if (payload.type !== 'server.heartbeat' && payload.type !== 'server.connected') {
+        events.push({ type: payload.type, text });
+      }
+    },
+  });
   const request: ClientRequest = get({ host: '127.0.0.1', port, path: '/global/event', agent: false });
   request.on('response', (response) => response.setEncoding('utf8').on('data', (text: string) => parser.feed(text)));
   // Ended by the end of the server.

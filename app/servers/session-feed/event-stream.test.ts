@@ -4,7 +4,6 @@ import type { Endpoint } from '../kind.ts';
 import { createBusyState } from './busy-state.ts';
 import { type EventStream, followEvents } from './event-stream.ts';
 import { type Fixture, fixture, until } from './hostile.testing.ts';
-import { createSseParser } from './sse.ts';
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -251,12 +250,11 @@ test('a part of a message is a sign for ten seconds, and idle ends it at once', 
   expect(state.take({ payload: { type: 'server.heartbeat', properties: {} } }, 1)).toBe(false);
 });
 
-test('events are found however they are cut into chunks', () => {
-  const text = 'data: a\r\ndata:b\r\n\r\n: comment\ndata: c\n\nid: 1\r\rdata: d\r\r';
-  for (let size = 1; size <= text.length; size += 1) {
-    const got: string[] = [];
-    const parser = createSseParser((data) => got.push(data), 100);
-    for (let at = 0; at < text.length; at += size) parser.feed(text.slice(at, at + size));
-    expect(got, `chunks of ${size}`).toEqual(['a\nb', 'c', 'd']);
-  }
+test('an event that is too long is passed over, and what follows is read', async () => {
+  const s = await stream();
+  await until('open', () => s.watch.reading().busy === false);
+  s.send(`data: ${'x'.repeat(3_000_000)}`);
+  s.send(`${'y'.repeat(100_000)}\ndata: z\n\n`);
+  s.send(event('session.status', { sessionID: 'ses_1', status: { type: 'busy' } }));
+  await until('busy', () => s.watch.reading().busy === true);
 });

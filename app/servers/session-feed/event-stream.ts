@@ -1,9 +1,9 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
+import { createParser, type EventSourceMessage, type ParseError } from 'eventsource-parser';
 import { causeOf, loopbackOf, open } from '../client/http.ts';
 import type { Busyness, Endpoint, ServerWatch } from '../kind.ts';
 import { createBusyState } from './busy-state.ts';
-import { createSseParser } from './sse.ts';
 
 /** Longest event that is looked at, in characters. */
 const EVENT_MAX = 1_000_000;
@@ -142,7 +142,8 @@ export function followEvents(
     phase = { phase: 'open', openedAt, signAt: null };
     listener?.opened();
     const decoder = new StringDecoder('utf8');
-    const parser = createSseParser((data) => {
+    let tooLong = false;
+    const onEvent = ({ data }: EventSourceMessage): void => {
       let event: unknown;
       try {
         event = JSON.parse(data);
@@ -156,10 +157,17 @@ export function followEvents(
       // Only a stream that carries events is worth a quick reconnect.
       waitMs = timing.retryMs;
       tellSoon();
-    }, EVENT_MAX);
+    };
+    const onError = ({ type }: ParseError): void => {
+      tooLong ||= type === 'max-buffer-size-exceeded';
+    };
+    const parser = createParser({ onEvent, onError, maxBufferSize: EVENT_MAX });
     response.on('data', (chunk: Buffer) => {
       listen();
       parser.feed(decoder.write(chunk));
+      // What is left of an event that is too long reads as garbage, which is passed over.
+      if (tooLong) parser.reset();
+      tooLong = false;
     });
     tell();
   };
