@@ -18,7 +18,7 @@ export const rooms = {
   'app/servers': ['app/identity', 'app/roll'],
   'app/servers/client': ['app/util', 'app/servers'],
   'app/servers/recognition': ['app/servers', 'app/servers/kinds', 'app/hosts'],
-  'app/servers/start': ['app/servers', 'app/servers/recognition'],
+  'app/servers/start': ['app/servers', 'app/servers/recognition', 'app/util'],
   'app/servers/session-feed': ['app/util', 'app/servers', 'app/servers/client'],
   'app/servers/kinds': [
     'app/servers',
@@ -71,7 +71,7 @@ export const rooms = {
   'app/records': ['app/identity', 'app/util', 'app/roll', 'app/hosts'],
   'app/hosts/ssh': ['app/identity', 'app/servers', 'app/hosts'],
   'app/hosts/ssh/diagnostics': ['app/hosts'],
-  'app/hosts/ssh/config': ['app/config', 'app/hosts', 'app/hosts/ssh/connection'],
+  'app/hosts/ssh/config': ['app/config', 'app/hosts', 'app/hosts/ssh/connection', 'app/util'],
   'app/hosts/ssh/askpass': ['app/util', 'app/ipc', 'app/hosts/local/procfs'],
   'app/hosts/ssh/connection': [
     'app/identity',

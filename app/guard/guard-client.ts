@@ -13,6 +13,7 @@ import { FrameReader } from '../ipc/frames.ts';
 import type { Supervised } from '../supervisor/core.ts';
 import type { Afterwards, GuardListener, GuardPort } from '../supervisor/guard-port.ts';
 import { messageOf } from '../util/errors.ts';
+import { signalChild } from '../util/own-child.ts';
 import type { GuardCommand } from './command.ts';
 import { openGuardLog } from './log.ts';
 import {
@@ -197,7 +198,7 @@ export class GuardClient implements GuardPort {
     if (afterwards === 'nothing') {
       while (seq > 0 && !hasExited(running) && performance.now() < until) await this.#change(until - performance.now());
       // One that hangs would stay for ever. With something left to do it is our last hope, and may come round.
-      if (!hasExited(running)) running.child.kill('SIGKILL');
+      signalChild(running.child, 'SIGKILL');
     }
     const knows = afterwards === 'nothing' || (seq > 0 && running.acked >= seq);
     const why = running.over ? this.#lastFailure : `It did not answer within ${this.#budgets.farewellMs / 1000} s.`;
@@ -380,7 +381,7 @@ export class GuardClient implements GuardPort {
     if (running.over) return;
     this.#lastFailure = why;
     this.#over(running);
-    if (!hasExited(running)) running.child.kill('SIGKILL');
+    signalChild(running.child, 'SIGKILL');
     if (this.#leaving) return;
     if (performance.now() - running.since >= this.#budgets.stableMs) this.#failures = 0;
     this.#failed(why);

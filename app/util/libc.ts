@@ -6,8 +6,8 @@ import { messageOf } from './errors.ts';
 export interface Libc {
   /** A pidfd, or the name of the error: `ESRCH`, `EINVAL`, `ENOENT`, `EPERM`, `ENOSYS`, `EMFILE`. */
   pidfdOpen(pid: number): { readonly fd: number } | { readonly error: string };
-  /** Null when sent, else the name of the error. */
-  pidfdSendSignal(fd: number, signal: number): string | null;
+  /** Null when sent, else the name of the error. @param group to the group that the process leads (Linux 6.9) */
+  pidfdSendSignal(fd: number, signal: number, group?: boolean): string | null;
   /** Whether the process behind a pidfd has exited (a zombie has). */
   hasExited(pidfd: number): boolean;
   /**
@@ -48,6 +48,7 @@ const PIDFD_GET_INFO = ((3 << 30) | (PIDFD_INFO_BYTES << 16) | (0xff << 8) | 11)
 /** Flag in the struct's first member: the exit status is asked for, and in the answer: it is there. */
 const PIDFD_INFO_EXIT = 1n << 3n;
 const PIDFD_INFO_EXIT_OFFSET = 60;
+const PIDFD_SIGNAL_PROCESS_GROUP = 4;
 const CLOSE_RANGE_CLOEXEC = 4;
 /** The same numbers on x86 and ARM. Three ints: pid, uid, gid. See unix(7). */
 const SOL_SOCKET = 1;
@@ -80,6 +81,7 @@ interface PollFd {
 }
 
 let load: Promise<LibcLoad> | null = null;
+let loaded: Libc | null = null;
 
 /** Loads the calls once per thread. Never rejects. */
 export function loadLibc(): Promise<LibcLoad> {
@@ -88,10 +90,16 @@ export function loadLibc(): Promise<LibcLoad> {
   return load;
 }
 
+/** The calls, where this thread has loaded them by now. */
+export function loadedLibc(): Libc | null {
+  return loaded;
+}
+
 async function bind(): Promise<LibcLoad> {
   try {
     const { default: koffi } = await import('koffi');
-    return { loaded: true, libc: bindings(koffi) };
+    loaded = bindings(koffi);
+    return { loaded: true, libc: loaded };
   } catch (error) {
     return {
       loaded: false,
@@ -177,7 +185,10 @@ function bindings(koffi: Koffi): Libc {
       const fd = Number(open(SYS.pidfdOpen, pid, 0));
       return fd < 0 ? { error: errorName() } : { fd };
     },
-    pidfdSendSignal: (fd, signal) => (Number(send(SYS.pidfdSendSignal, fd, signal, null, 0)) < 0 ? errorName() : null),
+    pidfdSendSignal: (fd, signal, group = false) =>
+      Number(send(SYS.pidfdSendSignal, fd, signal, null, group ? PIDFD_SIGNAL_PROCESS_GROUP : 0)) < 0
+        ? errorName()
+        : null,
     hasExited(pidfd) {
       const fds = [{ fd: pidfd, events: POLLIN, revents: 0 }];
       return poll(fds, 1, 0) > 0;

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { ProcessRef } from '../../identity/identity.ts';
 import { codeOf, messageOf } from '../../util/errors.ts';
 import type { Libc } from '../../util/libc.ts';
+import { signalChild } from '../../util/own-child.ts';
 import { type ExitStatus, type Spawned, SpawnFailed, type SpawnRequest } from '../host.ts';
 
 function failure(request: SpawnRequest, error: unknown): SpawnFailed {
@@ -75,7 +76,7 @@ export async function spawnDetached(
     const ref = await capture(pid);
     if (ref === null) {
       // Without an identity nobody could ever end it. It is our own child and not collected yet: the number is its own.
-      child.kill('SIGKILL');
+      signalChild(child, 'SIGKILL');
       await exit;
       throw new SpawnFailed(
         program,

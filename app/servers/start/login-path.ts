@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { isRunning, signalChild, signalChildGroup } from '../../util/own-child.ts';
 import { stemOf } from '../recognition/argv.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -63,20 +64,10 @@ function limited(words: readonly string[]): readonly string[] {
  * @param isLimited the leader is the limiter. A group told twice would be interrupted in its traps.
  */
 function hangUp(child: ChildProcess, isLimited: boolean): void {
-  const { pid } = child;
-  // Not collected yet, so the number is still this child's, and its group is what the profile hangs in.
-  const runs = (): boolean => child.exitCode === null && child.signalCode === null;
-  if (pid === undefined || !runs()) return;
-  const signal = (whom: number, name: 'SIGHUP' | 'SIGKILL'): void => {
-    if (!runs()) return;
-    try {
-      process.kill(whom, name);
-    } catch {
-      // It exited in this moment; nothing is left to end.
-    }
-  };
-  signal(isLimited ? pid : -pid, 'SIGHUP');
-  const timer = setTimeout(() => signal(-pid, 'SIGKILL'), HANG_UP_MS);
+  if (!isRunning(child)) return;
+  if (isLimited) signalChild(child, 'SIGHUP');
+  else signalChildGroup(child, 'SIGHUP');
+  const timer = setTimeout(() => signalChildGroup(child, 'SIGKILL'), HANG_UP_MS);
   child.once('exit', () => clearTimeout(timer));
 }
 

@@ -3,7 +3,7 @@
 import type { Audit } from '../../audit/audit.ts';
 import type { Host } from '../../hosts/host.ts';
 import type { ProcessRef } from '../../identity/identity.ts';
-import { codeOf } from '../../util/errors.ts';
+import { signalProvedGroup } from '../../util/own-child.ts';
 
 /** After SIGKILL, a process is gone as soon as the kernel lets go of it; milliseconds. */
 const KILLED_MS = 5000;
@@ -60,7 +60,7 @@ export class RunnerEnds {
       const about = { by, pid, identity: ref.identity, session, subject, signal: 'SIGKILL' };
       audit.write({ event: 'signal-intent', ...about, text: `SIGKILL to the group of a hook's runner, PID ${pid}` });
       const { verdict } = await held.verify();
-      const sent = verdict === 'same' && !this.#closing.aborted && endGroup(pid);
+      const sent = verdict === 'same' && !this.#closing.aborted && signalProvedGroup(pid, 'SIGKILL');
       audit.note({ event: 'signal-outcome', ...about, verdict, text: sent ? 'sent' : 'not sent' });
     } finally {
       held.release();
@@ -95,17 +95,5 @@ export class RunnerEnds {
       if (closing.aborted) end(false);
       void event.then(() => end(true));
     });
-  }
-}
-
-/** @returns whether the kernel took the signal */
-function endGroup(leader: number): boolean {
-  try {
-    process.kill(-leader, 'SIGKILL');
-    return true;
-  } catch (error) {
-    // It ended in this moment.
-    if (codeOf(error) === 'ESRCH') return false;
-    throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { signalChildGroup } from '../../../util/own-child.ts';
 
 export interface Ran {
   readonly stdout: string;
@@ -41,15 +42,9 @@ export function runBounded(
     let stdout = '';
     let stderr = '';
     let problem: RunFailed | null = null;
-    const endGroup = (): void => {
-      // Not collected yet, so number and group are still its own.
-      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-      if (process.platform === 'win32') child.kill('SIGKILL');
-      else process.kill(-child.pid, 'SIGKILL');
-    };
     const give = (reason: RunFailed['reason'], message: string): void => {
       problem ??= new RunFailed(reason, message, stderr);
-      endGroup();
+      signalChildGroup(child, 'SIGKILL');
     };
     const timer = setTimeout(() => give('deadline', `${program} took longer than ${deadlineMs} ms`), deadlineMs);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

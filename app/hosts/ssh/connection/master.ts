@@ -3,6 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ProcessRef } from '../../../identity/identity.ts';
+import { isRunning, signalChild, signalChildGroup } from '../../../util/own-child.ts';
 import { SshFailed } from '../../ssh-failed.ts';
 import type { PromptScope, SshQuestion } from '../askpass/questions.ts';
 import { explainDeadline, explainEnd } from '../diagnostics/explain.ts';
@@ -117,7 +118,7 @@ export class Master {
       // Without an identity nobody could end it once we are gone.
       if (ref === null) {
         admission?.release();
-        endGroup(child);
+        signalChildGroup(child, 'SIGKILL');
       }
     }
     if (child.pid === undefined || ref === null) {
@@ -215,7 +216,7 @@ export class Master {
       // One that does not even answer is stopped or stuck, and would not act on SIGTERM either.
       if (error.reason === 'deadline') return this.kill(null);
     }
-    if (this.running) this.#child.kill('SIGTERM');
+    signalChild(this.#child, 'SIGTERM');
     if (await this.#exits(TERM_MS)) return;
     await this.kill(null);
   }
@@ -223,7 +224,8 @@ export class Master {
   /** Ends it at once, with what it has started. @param why told as the reason of its end */
   async kill(why: SshFailed | null): Promise<void> {
     this.#verdict ??= why;
-    endGroup(this.#child);
+    // A proxy command that hangs would outlive ssh.
+    signalChildGroup(this.#child, 'SIGKILL');
     await this.#exits(KILL_MS);
   }
 
@@ -231,22 +233,6 @@ export class Master {
     await Promise.race([this.ended, pause(withinMs)]);
     return !this.running;
   }
-}
-
-function isRunning(child: ChildProcess): boolean {
-  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
-}
-
-/** The whole session: a proxy command that hangs would outlive ssh. */
-function endGroup(child: ChildProcess): void {
-  // Our own child that is not collected: number and group cannot be another's.
-  if (child.pid === undefined || !isRunning(child)) return;
-  try {
-    if (process.platform !== 'win32') process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // macOS refuses a group of which a member has ended already; the child itself is ended in any case.
-  }
-  child.kill('SIGKILL');
 }
 
 /** What ssh leaves of its socket when it is killed, also in the middle of making it (`PATH.XXXXXXXXXXXXXXXX`). */

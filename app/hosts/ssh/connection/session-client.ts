@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { homedir } from 'node:os';
+import { signalChild } from '../../../util/own-child.ts';
 import type { SshProgram } from '../config/resolve.ts';
 import { sshEnvironment } from './environment.ts';
 
@@ -92,6 +93,6 @@ export class SshClient {
   end(why: 'deadline' | 'too-much'): void {
     this.endedBy ??= why;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) this.#settle();
-    else this.#child.kill('SIGKILL');
+    else signalChild(this.#child, 'SIGKILL');
   }
 }
