@@ -82,7 +82,8 @@ export function jobsOf(kind, files, secondsOf) {
   const jobs = [];
   for (const { file, seconds } of weighed) {
     const last = jobs.at(-1);
-    if (last !== undefined && last.seconds + seconds <= JOB_SECONDS) {
+    // The long ones take minutes each, whatever their size says.
+    if (kind !== 'long' && last !== undefined && last.seconds + seconds <= JOB_SECONDS) {
       last.files.push(file);
       last.seconds += seconds;
     } else jobs.push({ kind, files: [file], seconds });

@@ -18,6 +18,14 @@ test('a long file is a job of its own and comes first; short ones share one', ()
   expect(jobs.flatMap(({ files }) => files).sort()).toEqual(['a', 'b', 'c', 'long', 'middle']);
 });
 
+test('each file of the long tier is a job of its own', () => {
+  expect(jobsOf('long', ['a', 'b', 'c'], (file) => SECONDS[file] ?? 0).map(({ files }) => files)).toEqual([
+    ['c'],
+    ['a'],
+    ['b'],
+  ]);
+});
+
 test('the order in which files are found changes nothing', () => {
   const files = ['a', 'b', 'c', 'long', 'middle'];
   const of = (names: readonly string[]) => jobsOf('e2e', names, (file) => SECONDS[file] ?? 0);
