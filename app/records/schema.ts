@@ -1,6 +1,6 @@
 /**
  * The record of a server that Rollcall started: one JSON file each, `records/<nonce>.json`, written before the
- * process exists and rewritten as more becomes known. `docs/architecture.md` describes the format for readers.
+ * process exists and rewritten as more becomes known. `docs/internals.md` describes the format for readers.
  */
 import { z } from 'zod';
 import { identitySchema } from '../roll/schema.ts';
