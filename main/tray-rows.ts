@@ -104,7 +104,7 @@ function endedRemark(ended: Ended): string {
   return isAwaited(ended) ? 'ended, restarts by itself' : 'ended';
 }
 
-/** The row of a server that ended unasked: what became of it, and its ways on. */
+/** The row of a server that exited unexpectedly: what became of it, and its ways on. */
 function endedItem(ended: Ended): TrayItem {
   const { nonce, label, state, logPath } = ended;
   const sign = state === 'failed' ? '▲' : '△';

@@ -3,15 +3,15 @@ import { idOf } from '../identity/ids.ts';
 import { redactText } from '../servers/redact.ts';
 import { viewLedger } from '../sessions/store/ledger-view.ts';
 import { clockTime } from '../text/words.ts';
-import { type Arguments, DONE, type Verb } from './io.ts';
+import { type Arguments, type CommandRun, DONE } from './io.ts';
 import { checkSession } from './session-target.ts';
 import { printable } from './table.ts';
 import { checkTarget } from './targets.ts';
-import { hostFlag } from './where.ts';
+import { hostOption } from './where.ts';
 import { wholeNumber } from './whole-number.ts';
 
 /** Reads the file itself: it is there whoever runs, and reading it needs no look at any process. */
-export const audit: Verb = async ({ io, auditFile, sessionsFile }, args) => {
+export const audit: CommandRun = async ({ io, auditFile, sessionsFile }, args) => {
   const limit = wholeNumber(args.value('limit') ?? '50', 'limit', 1, 100_000);
   const chosen = choice(args, sessionsFile);
   let lines = readAudit(auditFile).filter(chosen);
@@ -27,7 +27,7 @@ export const audit: Verb = async ({ io, auditFile, sessionsFile }, args) => {
     return DONE;
   }
   if (entries.length === 0) {
-    const narrowed = ['host', 'server', 'session'].some((flag) => args.value(flag) !== undefined);
+    const narrowed = ['host', 'server', 'session'].some((option) => args.value(option) !== undefined);
     await io.out(narrowed ? 'The audit says nothing of that.\n' : 'Nothing has been done yet.\n');
   }
   const now = Date.now();
@@ -40,7 +40,7 @@ export const audit: Verb = async ({ io, auditFile, sessionsFile }, args) => {
 
 /** Which lines are asked for. Servers and sessions may be gone: what names them is in the lines themselves. */
 function choice(args: Arguments, sessionsFile: string): (line: AuditLine) => boolean {
-  const host = hostFlag(args);
+  const host = hostOption(args);
   const server = args.value('server');
   const session = args.value('session');
   if (server !== undefined) checkTarget(server);

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
 import { THIS_MACHINE } from '../text/host-words.ts';
 import { failureText } from './failure.ts';
-import { DONE, FAILED, type Verb } from './io.ts';
+import { type CommandRun, DONE, FAILED } from './io.ts';
 import { printable } from './table.ts';
-import { hostFlag, reach, rowHost } from './where.ts';
+import { hostOption, reach, rowHost } from './where.ts';
 
-export const clear: Verb = async ({ io, open }, args) => {
+export const clear: CommandRun = async ({ io, open }, args) => {
   const given = args.positionals[0] ?? '';
   // records shows the home folder as ~, and no shell expands it inside quotes.
-  const host = hostFlag(args) ?? THIS_MACHINE;
+  const host = hostOption(args) ?? THIS_MACHINE;
   const there = host !== THIS_MACHINE;
   const path = there ? given : resolve(io.cwd, given.startsWith('~/') ? io.home + given.slice(1) : given);
   const json = args.has('json');

@@ -154,7 +154,7 @@ test('help and version come at once and touch nothing', async () => {
   expect((await rollcall('reap', '--help')).out).toContain('Usage: rollcall reap');
   expect((await rollcall('--version')).out).toBe('rollcall 4.5.6\n');
   expect(readdirSync(folder)).toEqual([]);
-  // What takes time is to load the verbs with their schemas.
+  // What takes time is to load the commands with their schemas.
   const schemas = (texts: readonly string[]) => texts.filter((text) => text.includes('ZodObject'));
   expect(schemas(await loadedBy('--help'))).toEqual([]);
   expect(schemas(await loadedBy('--version'))).toEqual([]);
@@ -289,7 +289,7 @@ test.each([
   });
 });
 
-test('what ended is known to the app alone: without it the verbs say so and take no lock', async () => {
+test('what ended is known to the app alone: without it the commands say so and take no lock', async () => {
   for (const command of ['start-again', 'forget']) {
     const ran = await rollcall(command, ENDED.nonce);
     expect(ran.code).toBe(1);

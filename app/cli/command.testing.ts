@@ -28,7 +28,7 @@ export async function bundleCommand(): Promise<string> {
     absWorkingDir: ROOT,
     entryPoints: { cli: 'app/cli/index.ts', 'look-worker': 'app/hosts/local/look/look-worker.ts' },
     outdir: out,
-    // As in the build: a verb loads what it needs.
+    // As in the build: a command loads what it needs.
     splitting: true,
   });
   return join(out, 'cli.js');

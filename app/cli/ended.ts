@@ -1,7 +1,7 @@
-/** The servers that ended unasked: how a word names one of them, and what can be done about it. */
+/** The servers that exited unexpectedly: how a word names one of them, and what can be done about it. */
 import type { Ended } from '../roll/schema.ts';
 import { failureText } from './failure.ts';
-import { type Context, DONE, UsageError, type Verb } from './io.ts';
+import { type CommandRun, type Context, DONE, UsageError } from './io.ts';
 import { refuse } from './refuse.ts';
 import { printable } from './table.ts';
 
@@ -17,7 +17,7 @@ export function endedNamed(ended: readonly Ended[], word: string): readonly Ende
   return /^[0-9a-f-]{4,36}$/u.test(word) ? ended.filter(({ nonce }) => nonce.startsWith(word)) : [];
 }
 
-function verbOf(command: 'start-again' | 'forget', undone: string): Verb {
+function commandFor(command: 'start-again' | 'forget', undone: string): CommandRun {
   return async ({ io, open }: Context, args) => {
     const word = (args.positionals[0] ?? '').toLowerCase();
     if (!/^[0-9a-f-]{4,36}$/u.test(word)) {
@@ -58,5 +58,5 @@ function verbOf(command: 'start-again' | 'forget', undone: string): Verb {
   };
 }
 
-export const startAgain: Verb = verbOf('start-again', 'Nothing was started.');
-export const forget: Verb = verbOf('forget', 'Nothing was forgotten.');
+export const startAgain: CommandRun = commandFor('start-again', 'Nothing was started.');
+export const forget: CommandRun = commandFor('forget', 'Nothing was forgotten.');

@@ -2,17 +2,17 @@ import type { Check, Leftover, ProcessRow, RecordEntry, Roll, Server } from '../
 import { lifeWords } from '../text/ended-words.ts';
 import { THIS_MACHINE } from '../text/host-words.ts';
 import { clockTime, formatBytes, leftoverName, rowName, standingSign } from '../text/words.ts';
-import { DONE, FAILED, type Verb } from './io.ts';
+import { type CommandRun, DONE, FAILED } from './io.ts';
 import { printable } from './table.ts';
 import { type CliTarget, checkTarget, findTarget } from './targets.ts';
-import { hostFlag, pidHost, reach, rowHost } from './where.ts';
+import { hostOption, pidHost, reach, rowHost } from './where.ts';
 
 const SIGNS: Readonly<Record<Check['result'], string>> = { holds: '✓', 'does-not-hold': '✗', 'could-not-run': '?' };
 
-export const explain: Verb = async ({ io, open }, args) => {
+export const explain: CommandRun = async ({ io, open }, args) => {
   const word = args.positionals[0] ?? '';
   checkTarget(word);
-  const host = hostFlag(args);
+  const host = hostOption(args);
   const handle = await open('read');
   try {
     const problem = await reach(handle.core, host);

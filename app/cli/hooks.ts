@@ -1,9 +1,9 @@
-/** The verb about session-end hooks that have failed. */
+/** The command about session-end hooks that have failed. */
 import { failureText } from './failure.ts';
-import { DONE, FAILED, UsageError, type Verb } from './io.ts';
+import { type CommandRun, DONE, FAILED, UsageError } from './io.ts';
 import { printable, wrap } from './table.ts';
 
-export const hooks: Verb = async ({ io, open }, args) => {
+export const hooks: CommandRun = async ({ io, open }, args) => {
   const retry = args.has('retry');
   const forget = args.has('forget');
   if (retry && forget) {

@@ -5,16 +5,16 @@ import type { HostEntry, Roll, SshEntry } from '../roll/schema.ts';
 import { clear } from './clear.ts';
 import { explain } from './explain.ts';
 import { connect, disconnect, hosts, stopQuestion } from './hosts.ts';
-import { type CoreHandle, UsageError, type Verb } from './io.ts';
+import { type CommandRun, type CoreHandle, UsageError } from './io.ts';
 import { list } from './list.ts';
 import { log } from './log.ts';
 import { reap } from './reap.ts';
 import { records } from './records.ts';
 import { hostsJson, renderHosts } from './render-hosts.ts';
 import { renderRoll } from './render-roll.ts';
+import { type CommandRan, runCommand } from './run-command.testing.ts';
 import { start } from './start.ts';
 import { stop } from './stop.ts';
-import { runVerb, type VerbRan } from './verb.testing.ts';
 import { hostWord, rollOfHost, rowHost } from './where.ts';
 
 const NOW = Date.parse('2026-01-02T08:16:05.000Z');
@@ -109,15 +109,15 @@ function exampleRoll(): Roll {
   });
 }
 
-/** Runs a verb over a fake core as the command line would. */
+/** Runs a command over a fake core as the command line would. */
 const run = (
-  verb: Verb,
+  entry: CommandRun,
   line: string,
   set: (core: FakeCore) => void = () => undefined,
   origin: CoreHandle['origin'] = 'app',
-): Promise<VerbRan> => runVerb(verb, line, exampleRoll(), { set, origin });
+): Promise<CommandRan> => runCommand(entry, line, exampleRoll(), { set, origin });
 
-const ran = ({ core }: VerbRan): readonly unknown[] => core.ran.map(({ command }) => command);
+const ran = ({ core }: CommandRan): readonly unknown[] => core.ran.map(({ command }) => command);
 const unreachable: CommandResult = {
   ok: false,
   failure: { code: 'name-not-found', message: 'The name nowhere was not found.', remedy: 'Check it.', detail: null },
@@ -268,8 +268,8 @@ describe('--host', () => {
     [list, 'list --host nowhere'],
     [records, 'records --host nowhere'],
     [clear, 'clear /r.json --host nowhere'],
-  ])('a host that cannot be reached fails the command and says why (%#)', async (verb, line) => {
-    const result = await run(verb, line, fails);
+  ])('a host that cannot be reached fails the command and says why (%#)', async (entry, line) => {
+    const result = await run(entry, line, fails);
     expect(result.code).toBe(1);
     expect(result.err).toContain('The name nowhere was not found. Check it.');
     expect(ran(result)).toEqual([{ command: 'look', host: 'nowhere' }]);

@@ -1,17 +1,17 @@
-/** The verbs about hosts themselves: which there are, how they are connected and left. */
+/** The commands about hosts themselves: which there are, how they are connected and left. */
 
 import type { Roll } from '../roll/schema.ts';
 import { hostNamed, questionSentence, sharedSentence, stepWords, stoppedByDisconnect } from '../text/host-words.ts';
 import { formatBytes, plural, serverLabel, totalMemory } from '../text/words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
-import { type CoreHandle, DONE, FAILED, type Io, type Verb } from './io.ts';
+import { type CommandRun, type CoreHandle, DONE, FAILED, type Io } from './io.ts';
 import { refuse } from './refuse.ts';
 import { hostsJson, renderHosts } from './render-hosts.ts';
 import { printable } from './table.ts';
 import { hostWord, knownAs, reach, rowHost } from './where.ts';
 
-export const hosts: Verb = async ({ io, open }, args) => {
+export const hosts: CommandRun = async ({ io, open }, args) => {
   const handle = await open('read');
   try {
     const { roll } = handle.core;
@@ -44,7 +44,7 @@ function followSteps(handle: CoreHandle, name: string, io: Io): () => void {
   });
 }
 
-export const connect: Verb = async ({ io, open }, args) => {
+export const connect: CommandRun = async ({ io, open }, args) => {
   const name = hostWord(args.positionals[0] ?? '');
   const json = args.has('json');
   const handle = await open('act');
@@ -89,7 +89,7 @@ export function stopQuestion(host: string, servers: Roll['servers']): string {
   ].join('\n');
 }
 
-export const disconnect: Verb = async ({ io, open }, args) => {
+export const disconnect: CommandRun = async ({ io, open }, args) => {
   const name = hostWord(args.positionals[0] ?? '');
   const json = args.has('json');
   const stops = args.has('stop');

@@ -1,10 +1,10 @@
-/** The verb that says after how long without work a server is stopped. */
+/** The command that says after how long without work a server is stopped. */
 import { failureText } from './failure.ts';
-import { DONE, UsageError, type Verb } from './io.ts';
+import { type CommandRun, DONE, UsageError } from './io.ts';
 import { refuse } from './refuse.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
-import { hostFlag, pidHost, reach } from './where.ts';
+import { hostOption, pidHost, reach } from './where.ts';
 
 /** A week, in minutes. */
 const MAX_MINUTES = 10_080;
@@ -16,12 +16,12 @@ function minutesOf(word: string): number | null {
   throw new UsageError(`${word} is no time.`, `It is a whole number of minutes from 1 to ${MAX_MINUTES}, or never.`);
 }
 
-export const idle: Verb = async ({ io, open }, args) => {
+export const idle: CommandRun = async ({ io, open }, args) => {
   const [word = '', time = ''] = args.positionals;
   checkTarget(word);
   const minutes = minutesOf(time);
   const json = args.has('json');
-  const host = hostFlag(args);
+  const host = hostOption(args);
   const handle = await open('act');
   try {
     const problem = await reach(handle.core, host);

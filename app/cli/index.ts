@@ -1,27 +1,27 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os';
-/** The `rollcall` command. Loads only what the verb needs: help must come at once. */
+/** The `rollcall` command. Loads only what the command needs: help must come at once. */
 import { messageOf } from '../util/errors.ts';
+import { helpFor, helpForAll } from './commands.ts';
 import { type Arguments, type Context, DONE, type ExitCode, FAILED, USAGE, UsageError } from './io.ts';
 import { parseCommandLine } from './parse.ts';
 import { terminalIo } from './terminal-io.ts';
-import { helpFor, helpForAll } from './verbs.ts';
 import { programVersion } from './version.ts';
 
-/** How long an acting verb waits for another command, in milliseconds. */
+/** How long an acting command waits for another command, in milliseconds. */
 const WAIT_MS = 10_000;
 
 /** Whether a command may start an ssh of its own. */
-function connects(verb: string, args: Arguments): boolean {
-  return verb === 'connect' || verb === 'disconnect' || args.value('host') !== undefined;
+function connects(command: string, args: Arguments): boolean {
+  return command === 'connect' || command === 'disconnect' || args.value('host') !== undefined;
 }
 
 async function main(words: readonly string[]): Promise<ExitCode> {
   const parsed = parseCommandLine(words);
-  const io = terminalIo(parsed.kind === 'verb' && parsed.args.has('watch'));
+  const io = terminalIo(parsed.kind === 'command' && parsed.args.has('watch'));
   if (parsed.kind === 'version') await io.out(`rollcall ${programVersion()}\n`);
-  if (parsed.kind === 'help') await io.out(parsed.verb === null ? helpForAll() : helpFor(parsed.verb));
-  if (parsed.kind !== 'verb') return DONE;
+  if (parsed.kind === 'help') await io.out(parsed.entry === null ? helpForAll() : helpFor(parsed.entry));
+  if (parsed.kind !== 'command') return DONE;
   const { resolvePaths } = await import('../config/paths.ts');
   const paths = resolvePaths({
     env: process.env,
@@ -66,7 +66,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
       });
     },
   };
-  const run = await parsed.verb.load();
+  const run = await parsed.entry.load();
   return run(context, parsed.args);
 }
 

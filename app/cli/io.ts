@@ -1,4 +1,4 @@
-/** What a verb may touch of its surroundings, so that tests can give it others. */
+/** What a command may touch of its surroundings, so that tests can give it others. */
 import type { Core } from '../supervisor/core.ts';
 
 /** Exit codes, as documented in `rollcall --help`. */
@@ -22,7 +22,7 @@ export interface Io {
   readonly colour: boolean;
   readonly home: string;
   readonly cwd: string;
-  /** Aborted when nobody reads standard output any more, or on Ctrl-C once a verb listens for it. */
+  /** Aborted when nobody reads standard output any more, or on Ctrl-C once a command listens for it. */
   readonly ended: AbortSignal;
   /** From now on Ctrl-C, a hangup or SIGTERM aborts `ended` instead of ending the process; the second one ends it. */
   listenForInterrupt(): void;
@@ -53,16 +53,16 @@ export interface Context {
   readonly sessionsFile: string;
 }
 
-/** The words after a verb, checked against its description. */
+/** The words after a command, checked against its description. */
 export interface Arguments {
   readonly positionals: readonly string[];
-  /** Whether a flag without a value was given. */
-  has(flag: string): boolean;
-  /** The value of a flag that takes one. */
-  value(flag: string): string | undefined;
+  /** Whether an option without a value was given. */
+  has(option: string): boolean;
+  /** The value of an option that takes one. */
+  value(option: string): string | undefined;
 }
 
-export type Verb = (context: Context, args: Arguments) => Promise<ExitCode>;
+export type CommandRun = (context: Context, args: Arguments) => Promise<ExitCode>;
 
 /** The command line cannot be understood; `hint` says what would be. */
 export class UsageError extends Error {

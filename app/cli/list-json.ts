@@ -11,7 +11,7 @@ export interface ListJson {
   readonly hosts: readonly HostEntry[];
   readonly servers: readonly Server[];
   readonly leftovers: readonly Leftover[];
-  /** Servers that ended unasked; known only while the app runs. */
+  /** Servers that exited unexpectedly; known only while the app runs. */
   readonly ended: readonly Ended[];
   readonly records: readonly RecordEntry[];
   readonly sessions: Roll['sessions'];

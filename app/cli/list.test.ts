@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type FakeCore, fakeRoll, fakeServer } from '../control/fake-core.testing.ts';
 import { list } from './list.ts';
-import { runVerb } from './verb.testing.ts';
+import { runCommand } from './run-command.testing.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -14,7 +14,7 @@ test('list --watch prints what has changed, once, and nothing for a roll that sa
   const leaked = (cpuPercent: number) => [fakeServer(4711, 'leaked', { cpuPercent })];
   const interrupt = new AbortController();
   let core: FakeCore | null = null;
-  const ran = runVerb(list, 'list --watch', fakeRoll(1, { servers: leaked(1) }), {
+  const ran = runCommand(list, 'list --watch', fakeRoll(1, { servers: leaked(1) }), {
     ended: interrupt.signal,
     set: (made) => {
       core = made;

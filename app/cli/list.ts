@@ -1,15 +1,15 @@
 import type { Roll } from '../roll/schema.ts';
 import { THIS_MACHINE } from '../text/host-words.ts';
-import { type Context, type CoreHandle, DONE, FAILED, type Io, type Verb } from './io.ts';
+import { type CommandRun, type Context, type CoreHandle, DONE, FAILED, type Io } from './io.ts';
 import { listJson } from './list-json.ts';
 import { renderRoll, rollFingerprint } from './render-roll.ts';
-import { hostFlag, knownAs, reach, rollOfHost } from './where.ts';
+import { hostOption, knownAs, reach, rollOfHost } from './where.ts';
 
 const EVERY_MS = 2000;
 
-export const list: Verb = async (context, args) => {
+export const list: CommandRun = async (context, args) => {
   const json = args.has('json');
-  const host = hostFlag(args);
+  const host = hostOption(args);
   if (args.has('watch')) return watch(context, json, host);
   const handle = await context.open('read');
   try {

@@ -1,13 +1,13 @@
 import type { LogText } from '../supervisor/core.ts';
 import { endedNamed } from './ended.ts';
-import { DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
+import { type CommandRun, DONE, type ExitCode, FAILED, type Io } from './io.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
-import { hostFlag, pidHost, reach } from './where.ts';
+import { hostOption, pidHost, reach } from './where.ts';
 
-export const log: Verb = async ({ io, open }, args) => {
+export const log: CommandRun = async ({ io, open }, args) => {
   const word = args.positionals[0] ?? '';
-  const host = hostFlag(args);
+  const host = hostOption(args);
   const handle = await open('read');
   try {
     const problem = await reach(handle.core, host);

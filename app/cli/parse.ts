@@ -1,48 +1,49 @@
 import { parseArgs } from 'node:util';
+import { type CliCommand, COMMANDS } from './commands.ts';
 import { type Arguments, UsageError } from './io.ts';
-import { VERBS, type VerbEntry } from './verbs.ts';
 
 export type Parsed =
   | { readonly kind: 'version' }
-  | { readonly kind: 'help'; readonly verb: VerbEntry | null }
-  | { readonly kind: 'verb'; readonly name: string; readonly verb: VerbEntry; readonly args: Arguments };
+  | { readonly kind: 'help'; readonly entry: CliCommand | null }
+  | { readonly kind: 'command'; readonly name: string; readonly entry: CliCommand; readonly args: Arguments };
 
 /**
  * Reads the words after `rollcall`.
  *
- * @throws UsageError for anything that is not exactly a verb with its own flags and arguments
+ * @throws UsageError for anything that is not exactly a command with its own options and arguments
  */
 export function parseCommandLine(words: readonly string[]): Parsed {
   const [name, ...rest] = words;
   if (name === '--version' || name === '-V') return { kind: 'version' };
-  if (name === '--help' || name === '-h') return { kind: 'help', verb: null };
-  if (name === undefined) throw new UsageError('No verb was given.', 'Try rollcall list, or rollcall --help.');
+  if (name === '--help' || name === '-h') return { kind: 'help', entry: null };
+  if (name === undefined) throw new UsageError('No command given.', 'Try rollcall list, or rollcall --help.');
   if (name === 'help') {
     const about = rest[0];
-    return { kind: 'help', verb: about === undefined ? null : findVerb(about) };
+    return { kind: 'help', entry: about === undefined ? null : findCommand(about) };
   }
-  const verb = findVerb(name);
-  if (rest.includes('--help') || rest.includes('-h')) return { kind: 'help', verb };
-  return { kind: 'verb', name, verb, args: parseVerb(name, verb, rest) };
+  const entry = findCommand(name);
+  if (rest.includes('--help') || rest.includes('-h')) return { kind: 'help', entry };
+  return { kind: 'command', name, entry, args: parseArguments(name, entry, rest) };
 }
 
-function findVerb(name: string): VerbEntry {
-  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-  if (verb !== undefined) return verb;
-  const near = nearest(name, Object.keys(VERBS));
+function findCommand(name: string): CliCommand {
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (entry !== undefined) return entry;
+  if (name.startsWith('-')) throw new UsageError(`${name} must follow a command.`, 'rollcall --help lists commands.');
+  const near = nearest(name, Object.keys(COMMANDS));
   throw new UsageError(
-    name.startsWith('-') ? `${name} stands before any verb.` : `${name} is no verb.`,
-    near === null ? 'rollcall --help lists them.' : `Did you mean rollcall ${near}?`,
+    `Unknown command: ${name}.`,
+    near === null ? 'rollcall --help lists commands.' : `Did you mean rollcall ${near}?`,
   );
 }
 
-function parseVerb(name: string, verb: VerbEntry, words: string[]): Arguments {
+function parseArguments(name: string, entry: CliCommand, words: string[]): Arguments {
   const options = Object.fromEntries(
-    Object.entries(verb.flags).map(
-      ([flag, { value }]) => [flag, { type: value === undefined ? 'boolean' : 'string' }] as const,
+    Object.entries(entry.options).map(
+      ([option, { value }]) => [option, { type: value === undefined ? 'boolean' : 'string' }] as const,
     ),
   );
-  const usage = `Usage: rollcall ${verb.usage}`;
+  const usage = `Usage: rollcall ${entry.usage}`;
   // Tokens, not strict mode: its messages speak of positionals and of prefixing with "--".
   const { values, positionals, tokens } = parseArgs({
     args: words,
@@ -54,33 +55,33 @@ function parseVerb(name: string, verb: VerbEntry, words: string[]): Arguments {
   const seen = new Set<string>();
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
-    const flag = Object.hasOwn(verb.flags, token.name) ? verb.flags[token.name] : undefined;
-    if (flag === undefined) {
-      const near = nearest(token.name, Object.keys(verb.flags));
+    const option = Object.hasOwn(entry.options, token.name) ? entry.options[token.name] : undefined;
+    if (option === undefined) {
+      const near = nearest(token.name, Object.keys(entry.options));
       throw new UsageError(
-        `${token.rawName} is no flag of ${name}.`,
+        `Unknown option for ${name}: ${token.rawName}.`,
         near === null ? usage : `Did you mean --${near}? ${usage}`,
       );
     }
     if (seen.has(token.name)) throw new UsageError(`--${token.name} is given twice.`, usage);
     seen.add(token.name);
-    if (flag.value === undefined && token.value !== undefined) {
+    if (option.value === undefined && token.value !== undefined) {
       throw new UsageError(`--${token.name} takes no value.`, usage);
     }
-    // A value that looks like a flag is a forgotten value; one that does is written --flag=value.
+    // A value that looks like an option is a forgotten value; one that does is written --option=value.
     const missing =
       token.value === undefined || token.value === '' || (!token.inlineValue && token.value.startsWith('-'));
-    if (flag.value !== undefined && missing) throw new UsageError(`--${token.name} needs a ${flag.value}.`, usage);
+    if (option.value !== undefined && missing) throw new UsageError(`--${token.name} needs a ${option.value}.`, usage);
   }
-  if (positionals.length < verb.least) throw new UsageError(`${name} needs an argument.`, usage);
-  if (positionals.length > verb.most) {
-    throw new UsageError(`${positionals[verb.most] ?? ''} is one argument too many for ${name}.`, usage);
+  if (positionals.length < entry.minArgs) throw new UsageError(`${name} needs an argument.`, usage);
+  if (positionals.length > entry.maxArgs) {
+    throw new UsageError(`Too many arguments for ${name}: ${positionals[entry.maxArgs] ?? ''}.`, usage);
   }
   return {
     positionals,
-    has: (flag) => values[flag] === true,
-    value: (flag) => {
-      const value = values[flag];
+    has: (option) => values[option] === true,
+    value: (option) => {
+      const value = values[option];
       return typeof value === 'string' ? value : undefined;
     },
   };

@@ -4,11 +4,20 @@ import type { Core } from '../supervisor/core.ts';
 import { formatBytes, plural } from '../text/words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
-import { type Arguments, type CoreHandle, DONE, type ExitCode, FAILED, type Io, UsageError, type Verb } from './io.ts';
+import {
+  type Arguments,
+  type CommandRun,
+  type CoreHandle,
+  DONE,
+  type ExitCode,
+  FAILED,
+  type Io,
+  UsageError,
+} from './io.ts';
 import { planLines, planQuestion } from './render-plan.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
-import { hostFlag, pidHost, reach, rowHost } from './where.ts';
+import { hostOption, pidHost, reach, rowHost } from './where.ts';
 
 /** The most rows a command may name. */
 const MAX_TARGETS = 1000;
@@ -22,12 +31,12 @@ interface Proposal {
   readonly refused: readonly ReapResult[];
 }
 
-export const reap: Verb = async ({ io, open }, args) => {
+export const reap: CommandRun = async ({ io, open }, args) => {
   checkUsage(args);
   const dry = args.has('dry-run');
   const asks = !dry && !args.has('yes');
   // While a person thinks, nobody else must be kept from acting; so the question is asked without the lock.
-  const host = hostFlag(args);
+  const host = hostOption(args);
   let handle = await open(dry || asks ? 'read' : 'act');
   try {
     const problem = await reach(handle.core, host);

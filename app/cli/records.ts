@@ -1,17 +1,17 @@
 import type { RecordEntry } from '../roll/schema.ts';
 import { THIS_MACHINE } from '../text/host-words.ts';
 import { shortenPath } from '../text/words.ts';
-import { DONE, FAILED, type Verb } from './io.ts';
+import { type CommandRun, DONE, FAILED } from './io.ts';
 import { printable } from './table.ts';
-import { hostFlag, reach, rollOfHost } from './where.ts';
+import { hostOption, reach, rollOfHost } from './where.ts';
 
 /** A path of another host is named with it, and has its own home folder. */
 function whereOf(record: RecordEntry, home: string): string {
   return record.host === THIS_MACHINE ? shortenPath(record.path, home) : `${record.path} on ${record.host}`;
 }
 
-export const records: Verb = async ({ io, open }, args) => {
-  const host = hostFlag(args);
+export const records: CommandRun = async ({ io, open }, args) => {
+  const host = hostOption(args);
   const handle = await open('read');
   try {
     const problem = await reach(handle.core, host);

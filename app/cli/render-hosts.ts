@@ -50,8 +50,8 @@ export function hostsJson(roll: Pick<Roll, 'hosts' | 'servers'>): readonly HostJ
 const COLUMNS: readonly Column[] = [
   { head: 'Host', align: 'left' },
   { head: 'State', align: 'left' },
-  { head: 'Alias', align: 'left', cut: { how: cutEnd, least: 8 } },
-  { head: 'Leads to', align: 'left', cut: { how: cutEnd, least: 12 } },
+  { head: 'Alias', align: 'left', cut: { how: cutEnd, minWidth: 8 } },
+  { head: 'Leads to', align: 'left', cut: { how: cutEnd, minWidth: 12 } },
   { head: 'Servers', align: 'right' },
   { head: 'Leaked', align: 'right' },
 ];

@@ -37,11 +37,11 @@ const COLUMNS: readonly Column[] = [
   { head: 'Standing', align: 'left' },
   { head: 'Server', align: 'left' },
   { head: 'PID', align: 'right' },
-  { head: 'Owner', align: 'left', cut: { how: cutEnd, least: 8 } },
+  { head: 'Owner', align: 'left', cut: { how: cutEnd, minWidth: 8 } },
   { head: 'CPU', align: 'right' },
   { head: 'Memory', align: 'right' },
   { head: 'Age', align: 'right' },
-  { head: 'Directory', align: 'left', cut: { how: cutPath, least: 12 } },
+  { head: 'Directory', align: 'left', cut: { how: cutPath, minWidth: 12 } },
 ];
 
 /** Before the directory, where there is room for it without cutting anything. */
@@ -188,7 +188,7 @@ function alertLines(roll: Roll, options: RenderOptions): string[] {
   return faults.flatMap((alert) => ['', ...wrap(printable(`${alert.title}. ${alert.detail}`), options.width)]);
 }
 
-/** What ended unasked: what happened, what happens next, and by which words it is started again or forgotten. */
+/** What exited unexpectedly: what happened, what happens next, and by which words it is started again or forgotten. */
 function endedLines(roll: Roll, options: RenderOptions): string[] {
   if (roll.ended.length === 0) return [];
   const lines = ['', endedTitle(roll.ended)];

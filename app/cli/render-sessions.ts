@@ -68,9 +68,9 @@ export function sessionsJson(roll: Part, ended: boolean): SessionsJson {
 
 const COLUMNS: readonly Column[] = [
   { head: 'State', align: 'left' },
-  { head: 'Session', align: 'left', cut: { how: cutEnd, least: 16 } },
+  { head: 'Session', align: 'left', cut: { how: cutEnd, minWidth: 16 } },
   { head: 'Server', align: 'left' },
-  { head: 'Directory', align: 'left', cut: { how: cutPath, least: 12 } },
+  { head: 'Directory', align: 'left', cut: { how: cutPath, minWidth: 12 } },
   { head: 'Host', align: 'left' },
   { head: 'For', align: 'right' },
 ];

@@ -1,21 +1,21 @@
-/** The verbs that interrupt one session, and that end it. */
+/** The commands that interrupt one session, and that end it. */
 import type { Command } from '../roll/commands.ts';
 import type { Roll, Session } from '../roll/schema.ts';
 import { hooksSentence } from '../text/session-words.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
-import { type CoreHandle, DONE, type Verb } from './io.ts';
+import { type CommandRun, type CoreHandle, DONE } from './io.ts';
 import { refuse } from './refuse.ts';
 import { checkSession, findSession, sessionLabel } from './session-target.ts';
 import { printable } from './table.ts';
-import { hostFlag, reach, rollOfHost } from './where.ts';
+import { hostOption, reach, rollOfHost } from './where.ts';
 
 /** How long a session of which nothing was heard yet is waited for, in milliseconds. */
 const HEAR_MS = 2000;
 
 interface Act {
   /** What the question calls it: `Interrupt`. */
-  readonly verb: string;
+  readonly word: string;
   /** What a refusal says was not done: `interrupted`. */
   readonly undone: string;
   readonly permission: 'abort' | 'end';
@@ -24,13 +24,13 @@ interface Act {
   command(session: Session, force: boolean): Command;
 }
 
-function verbOf(act: Act): Verb {
+function commandFor(act: Act): CommandRun {
   return async ({ io, open }, args) => {
     const word = args.positionals[0] ?? '';
     checkSession(word);
     const json = args.has('json');
     const force = args.has('force');
-    const host = hostFlag(args);
+    const host = hostOption(args);
     const handle = await open('act', { hears: true });
     try {
       const nothing = `Nothing was ${act.undone}.`;
@@ -45,24 +45,24 @@ function verbOf(act: Act): Verb {
         return await refuse(io, json, `${label} was not ${act.undone}. ${permission.why}`);
       }
       if (permission.allowed === 'force' && !force) {
-        const verb = act.verb.toLowerCase();
+        const deed = act.word.toLowerCase();
         return await refuse(
           io,
           json,
-          `${label} was not ${act.undone}. ${permission.why} Add --force to ${verb} it all the same.`,
+          `${label} was not ${act.undone}. ${permission.why} Add --force to ${deed} it all the same.`,
         );
       }
       if (permission.allowed !== 'yes') {
         const why = `${permission.why}${act.consequence(handle.core.roll)}`;
-        const question = `${why}\n${act.verb} ${label.replace('Session', 'session')} on ${session.carrier}?`;
+        const question = `${why}\n${act.word} ${label.replace('Session', 'session')} on ${session.carrier}?`;
         const answer = await confirm(io, args.has('yes'), printableLines(question));
         if (answer === 'no') return await refuse(io, json, nothing);
         if (answer === 'cannot-ask') {
-          const verb = act.verb.toLowerCase();
+          const deed = act.word.toLowerCase();
           return await refuse(
             io,
             json,
-            `${label} was not ${act.undone}. ${why} Add --yes to ${verb} it without being asked.`,
+            `${label} was not ${act.undone}. ${why} Add --yes to ${deed} it without being asked.`,
           );
         }
       }
@@ -105,16 +105,16 @@ function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-export const abort: Verb = verbOf({
-  verb: 'Interrupt',
+export const abort: CommandRun = commandFor({
+  word: 'Interrupt',
   undone: 'interrupted',
   permission: 'abort',
   consequence: () => '',
   command: ({ key }) => ({ command: 'abort-session', session: key }),
 });
 
-export const end: Verb = verbOf({
-  verb: 'End',
+export const end: CommandRun = commandFor({
+  word: 'End',
   undone: 'ended',
   permission: 'end',
   consequence: ({ settings }) => (settings.hooks === 0 ? '' : ` ${hooksSentence(1, settings.hooks)}.`),

@@ -1,4 +1,4 @@
-/** The verbs about sessions with real processes: a server that works, a hook, with the app and without it. */
+/** The commands about sessions with real processes: a server that works, a hook, with the app and without it. */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,8 +44,8 @@ const hooksRan = (): string[] => (existsSync(ran) ? readFileSync(ran, 'utf8').tr
 
 const quiet = (name: string): unknown => expect.stringMatching(new RegExp(`^ses_${name} (idle|unknown)$`, 'u'));
 
-async function sessions(...flags: string[]): Promise<string[]> {
-  const { out } = await scene.cli('sessions', '--json', ...flags);
+async function sessions(...options: string[]): Promise<string[]> {
+  const { out } = await scene.cli('sessions', '--json', ...options);
   return (JSON.parse(out) as SessionsJson).sessions.map(({ id, state }) => `${id} ${state}`);
 }
 

@@ -18,11 +18,11 @@ import { UsageError } from './io.ts';
 import { listJson } from './list-json.ts';
 import { renderRoll, rollFingerprint } from './render-roll.ts';
 import { renderSessions, sessionsJson } from './render-sessions.ts';
+import { type CommandRan, runCommand } from './run-command.testing.ts';
 import { abort, end } from './session-acts.ts';
 import { findSession } from './session-target.ts';
 import { sessions } from './sessions.ts';
 import { displayWidth } from './table.ts';
-import { runVerb, type VerbRan } from './verb.testing.ts';
 
 const NOW = Date.parse('2026-01-02T08:16:05.000Z');
 const SHOWN = { width: null, home: '/home/me', now: NOW, ended: false };
@@ -81,7 +81,7 @@ function exampleRoll(over: Partial<Roll> = {}): Roll {
   });
 }
 
-const ran = ({ core }: VerbRan): readonly unknown[] => core.ran.map(({ command }) => command);
+const ran = ({ core }: CommandRan): readonly unknown[] => core.ran.map(({ command }) => command);
 const words = (text: string): string[] => text.split('\n').map((line) => line.replaceAll(/ {2,}/gu, ' | '));
 
 describe('rollcall sessions', () => {
@@ -119,7 +119,7 @@ describe('rollcall sessions', () => {
       'ses_2abc',
       'ses_9abc',
     ]);
-    const { out, opened, core } = await runVerb(sessions, 'sessions --json', exampleRoll());
+    const { out, opened, core } = await runCommand(sessions, 'sessions --json', exampleRoll());
     const json = JSON.parse(out);
     expect(json).toMatchObject({
       version: 1,
@@ -128,7 +128,7 @@ describe('rollcall sessions', () => {
     });
     expect(json.sessions).toEqual([BUSY, WAITING, LATER, EARLIER]);
     expect([opened, core.ran.map(({ command }) => command.command)]).toEqual([[['read', { hears: true }]], ['look']]);
-    expect((await runVerb(sessions, 'sessions --json', exampleRoll(), { origin: 'local' })).core.ran).toEqual([]);
+    expect((await runCommand(sessions, 'sessions --json', exampleRoll(), { origin: 'local' })).core.ran).toEqual([]);
   });
 
   test('list has a figure of them where there is room, and is otherwise as it was', () => {
@@ -179,29 +179,29 @@ describe('a session is named', () => {
 describe('rollcall abort and end', () => {
   test('ask first, and say what runs at the end', async () => {
     const hooked = exampleRoll({ settings: { ...exampleRoll().settings, hooks: 2 } });
-    const asked = await runVerb(end, 'end ses_2', hooked, { answer: true });
+    const asked = await runCommand(end, 'end ses_2', hooked, { answer: true });
     expect(asked.err).toBe(
       'It counts as ended until it is used again. Its 2 session-end hooks run.\nEnd session “Session 2” on opencode :4096?\n',
     );
     expect(ran(asked)).toEqual([{ command: 'end-session', session: EARLIER.key, force: false }]);
     expect(asked).toMatchObject({ code: 0, out: 'Done.\n', opened: [['act', { hears: true }]] });
-    const no = await runVerb(end, 'end ses_2', hooked, { answer: false });
+    const no = await runCommand(end, 'end ses_2', hooked, { answer: false });
     expect([no.code, ran(no)]).toEqual([1, []]);
   });
 
   test('off a terminal need --yes, and a busy one --force', async () => {
-    const bare = await runVerb(abort, 'abort ses_1abc', exampleRoll());
+    const bare = await runCommand(abort, 'abort ses_1abc', exampleRoll());
     expect(bare).toMatchObject({ code: 1, out: '' });
     expect(bare.err).toBe(
       'Session “Port the tests” was not interrupted. What it does is interrupted. Add --yes to interrupt it without being asked.\n',
     );
-    const yes = await runVerb(abort, 'abort ses_1abc --yes --json', exampleRoll());
+    const yes = await runCommand(abort, 'abort ses_1abc --yes --json', exampleRoll());
     expect(JSON.parse(yes.out)).toEqual({ ok: true, message: 'Done.', session: { key: BUSY.key, id: BUSY.id } });
     expect(ran(yes)).toEqual([{ command: 'abort-session', session: BUSY.key }]);
-    const busy = await runVerb(end, 'end ses_1abc --yes', exampleRoll());
+    const busy = await runCommand(end, 'end ses_1abc --yes', exampleRoll());
     expect([busy.code, ran(busy)]).toEqual([1, []]);
     expect(busy.err).toContain('It is busy: what it does is interrupted. Add --force to end it all the same.');
-    const forced = await runVerb(end, 'end ses_1abc --yes --force', exampleRoll());
+    const forced = await runCommand(end, 'end ses_1abc --yes --force', exampleRoll());
     expect(ran(forced)).toEqual([{ command: 'end-session', session: BUSY.key, force: true }]);
   });
 
@@ -211,16 +211,16 @@ describe('rollcall abort and end', () => {
       ['abort ses_2abc --yes', 'Session “Session 2” was not interrupted. It does nothing that could be interrupted.'],
       ['abort ses_ --yes', 'Nothing was interrupted. ses_ could be'],
     ] as const) {
-      const refused = await runVerb(line.startsWith('end') ? end : abort, line, exampleRoll());
+      const refused = await runCommand(line.startsWith('end') ? end : abort, line, exampleRoll());
       expect([refused.code, ran(refused)], line).toEqual([1, []]);
       expect(refused.err).toContain(why);
     }
-    await expect(runVerb(end, 'end ses', exampleRoll())).rejects.toThrow(UsageError);
+    await expect(runCommand(end, 'end ses', exampleRoll())).rejects.toThrow(UsageError);
   });
 
   test('a core of the command’s own waits for what the server says of the session', async () => {
     const unheard = session(1, 'unknown', { abort: { allowed: 'no', why: 'It does nothing.' } });
-    const told = await runVerb(abort, 'abort ses_1abc --yes', exampleRoll({ sessions: [unheard] }), {
+    const told = await runCommand(abort, 'abort ses_1abc --yes', exampleRoll({ sessions: [unheard] }), {
       origin: 'local',
       set: (core) => {
         const { subscribe } = core;
@@ -237,7 +237,7 @@ describe('rollcall abort and end', () => {
 test('rollcall idle sets the time or takes it away, and says who keeps it', async () => {
   const server = fakeServer(4711, 'supervised');
   const set = {
-    set: (core: VerbRan['core']) => {
+    set: (core: CommandRan['core']) => {
       core.onExplain = async (word) => ({
         server: word === '4711' ? server : null,
         leftover: fakeLeftover(9),
@@ -245,15 +245,15 @@ test('rollcall idle sets the time or takes it away, and says who keeps it', asyn
       });
     },
   };
-  const minutes = await runVerb(idle, 'idle 4711 30', exampleRoll(), { ...set, origin: 'local' });
+  const minutes = await runCommand(idle, 'idle 4711 30', exampleRoll(), { ...set, origin: 'local' });
   expect(ran(minutes)).toEqual([{ command: 'set-idle', server: server.id, minutes: 30 }]);
   expect(minutes.err).toBe('The Rollcall app sees to it, and it does not run now.\n');
-  const never = await runVerb(idle, 'idle 4711 never --json', exampleRoll(), set);
+  const never = await runCommand(idle, 'idle 4711 never --json', exampleRoll(), set);
   expect(ran(never)).toEqual([{ command: 'set-idle', server: server.id, minutes: null }]);
   expect([JSON.parse(never.out), never.err]).toEqual([{ ok: true, message: 'Done.', idleMinutes: null }, '']);
-  expect(await runVerb(idle, 'idle 9 30', exampleRoll(), set)).toMatchObject({ code: 1, out: '' });
+  expect(await runCommand(idle, 'idle 9 30', exampleRoll(), set)).toMatchObject({ code: 1, out: '' });
   for (const word of ['0', '10081', '1.5', 'soon']) {
-    await expect(runVerb(idle, `idle 4711 ${word}`, exampleRoll(), set), word).rejects.toThrow(UsageError);
+    await expect(runCommand(idle, `idle 4711 ${word}`, exampleRoll(), set), word).rejects.toThrow(UsageError);
   }
 });
 
@@ -267,26 +267,26 @@ test('rollcall hooks tells what has failed, and has it run again or forgotten', 
     servers: [],
   } satisfies Alert;
   const failed = exampleRoll({ alerts: [alert] });
-  const told = await runVerb(hooks, 'hooks', failed);
+  const told = await runCommand(hooks, 'hooks', failed);
   expect(told.out).toMatch(/^A session-end hook did not run for .*4 attempts\.\n.*hooks --retry .*\n$/u);
-  expect(JSON.parse((await runVerb(hooks, 'hooks --json', failed)).out)).toMatchObject({
+  expect(JSON.parse((await runCommand(hooks, 'hooks --json', failed)).out)).toMatchObject({
     version: 1,
     configured: 0,
     failed: { title: alert.title, detail: alert.detail },
   });
-  const well = await runVerb(hooks, 'hooks', exampleRoll());
+  const well = await runCommand(hooks, 'hooks', exampleRoll());
   expect([well.out, well.opened]).toEqual([
     'No session-end hook has failed; none is configured.\n',
     [['read', undefined]],
   ]);
-  for (const [flag, command] of [
+  for (const [option, command] of [
     ['retry', 'retry-hooks'],
     ['forget', 'forget-hooks'],
   ] as const) {
-    const done = await runVerb(hooks, `hooks --${flag}`, failed);
+    const done = await runCommand(hooks, `hooks --${option}`, failed);
     expect([done.code, done.out, ran(done), done.opened[0]?.[0]]).toEqual([0, 'Done.\n', [{ command }], 'act']);
   }
-  await expect(runVerb(hooks, 'hooks --retry --forget', failed)).rejects.toThrow(UsageError);
+  await expect(runCommand(hooks, 'hooks --retry --forget', failed)).rejects.toThrow(UsageError);
 });
 
 test('rollcall audit shows only what is asked for, also of what is gone, and no secret', async () => {
@@ -310,7 +310,7 @@ test('rollcall audit shows only what is asked for, also of what is gone, and no 
   });
   file.note({ event: 'ready', by: 'app', host: 'build-01', pid: 4712, subject: 'codex', text: 'it is ready' });
   const events = async (line: string): Promise<string[]> => {
-    const { out } = await runVerb(audit, `audit --json ${line}`.trim(), exampleRoll(), { auditFile, sessionsFile });
+    const { out } = await runCommand(audit, `audit --json ${line}`.trim(), exampleRoll(), { auditFile, sessionsFile });
     expect(out).not.toContain('sk-secret');
     return JSON.parse(out).entries.map(({ subject }: { subject: string }) => subject);
   };
@@ -322,7 +322,7 @@ test('rollcall audit shows only what is asked for, also of what is gone, and no 
   expect(await events(`--session ${life.key.slice(0, 8)} --limit 1`)).toEqual(['s']);
   // The newest of those that are meant, not those that are meant among the newest.
   expect(await events('--host local --limit 1')).toEqual(['s']);
-  expect((await runVerb(audit, 'audit --host mac', exampleRoll(), { auditFile, sessionsFile })).out).toBe(
+  expect((await runCommand(audit, 'audit --host mac', exampleRoll(), { auditFile, sessionsFile })).out).toBe(
     'The audit says nothing of that.\n',
   );
 });

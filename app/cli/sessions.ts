@@ -1,11 +1,11 @@
-/** The verb that lists sessions. */
+/** The command that lists sessions. */
 import { THIS_MACHINE } from '../text/host-words.ts';
-import { DONE, FAILED, type Verb } from './io.ts';
+import { type CommandRun, DONE, FAILED } from './io.ts';
 import { renderSessions, sessionsJson } from './render-sessions.ts';
-import { hostFlag, reach, rollOfHost } from './where.ts';
+import { hostOption, reach, rollOfHost } from './where.ts';
 
-export const sessions: Verb = async ({ io, open }, args) => {
-  const host = hostFlag(args);
+export const sessions: CommandRun = async ({ io, open }, args) => {
+  const host = hostOption(args);
   const ended = args.has('all');
   const handle = await open('read', { hears: true });
   try {

@@ -2,16 +2,16 @@ import { resolve } from 'node:path';
 import { THIS_MACHINE } from '../text/host-words.ts';
 import { shortenPath } from '../text/words.ts';
 import { failureText } from './failure.ts';
-import { DONE, FAILED, UsageError, type Verb } from './io.ts';
+import { type CommandRun, DONE, FAILED, UsageError } from './io.ts';
 import { printable } from './table.ts';
-import { hostFlag, knownAs } from './where.ts';
+import { hostOption, knownAs } from './where.ts';
 import { wholeNumber } from './whole-number.ts';
 
-export const start: Verb = async ({ io, open }, args) => {
+export const start: CommandRun = async ({ io, open }, args) => {
   const kind = args.positionals[0] ?? '';
   const port = args.value('port');
   const forPid = args.value('for');
-  const host = hostFlag(args);
+  const host = hostOption(args);
   const there = host !== null && host !== THIS_MACHINE;
   const directory = there ? folderThere(args.value('dir') ?? '~') : resolve(io.cwd, args.value('dir') ?? '.');
   const command = {

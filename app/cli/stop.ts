@@ -1,17 +1,17 @@
 import type { ReapResult } from '../roll/schema.ts';
 import { confirm } from './confirm.ts';
 import { failureText } from './failure.ts';
-import { DONE, type ExitCode, FAILED, type Io, type Verb } from './io.ts';
+import { type CommandRun, DONE, type ExitCode, FAILED, type Io } from './io.ts';
 import { printable } from './table.ts';
 import { checkTarget, findTarget } from './targets.ts';
-import { hostFlag, pidHost, reach } from './where.ts';
+import { hostOption, pidHost, reach } from './where.ts';
 
-export const stop: Verb = async ({ io, open }, args) => {
+export const stop: CommandRun = async ({ io, open }, args) => {
   const word = args.positionals[0] ?? '';
   checkTarget(word);
   const json = args.has('json');
   const force = args.has('force');
-  const host = hostFlag(args);
+  const host = hostOption(args);
   const handle = await open('act');
   try {
     const problem = await reach(handle.core, host);

@@ -64,7 +64,7 @@ export interface Column {
   readonly head: string;
   readonly align: 'left' | 'right';
   /** How it is cut when the terminal is too narrow; absent for numbers, PIDs and standings, which never are. */
-  readonly cut?: { readonly how: (text: string, width: number) => string; readonly least: number };
+  readonly cut?: { readonly how: (text: string, width: number) => string; readonly minWidth: number };
 }
 
 export interface TableLayout {
@@ -109,7 +109,7 @@ function narrow(columns: readonly Column[], widths: number[], room: number): voi
     let widest = -1;
     for (const [at, column] of columns.entries()) {
       const width = widths[at] ?? 0;
-      if (column.cut !== undefined && width > column.cut.least && width > (widths[widest] ?? 0)) widest = at;
+      if (column.cut !== undefined && width > column.cut.minWidth && width > (widths[widest] ?? 0)) widest = at;
     }
     if (widest === -1) return;
     widths[widest] = (widths[widest] ?? 0) - 1;

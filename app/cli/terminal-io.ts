@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Io } from './io.ts';
 
-/** @param listenForInterrupt makes Ctrl-C end the verb in order instead of ending the process */
+/** @param listenForInterrupt makes Ctrl-C end the command in order instead of ending the process */
 export function terminalIo(listenForInterrupt: boolean): Io {
   const { stdin, stdout, stderr, env } = process;
   const controller = new AbortController();

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fakeLeftover, fakeRoll, fakeServer } from '../control/fake-core.testing.ts';
 import { identitySchema, standingSchema } from '../roll/schema.ts';
+import { COMMANDS, helpFor, helpForAll } from './commands.ts';
 import { UsageError } from './io.ts';
 import { listJson } from './list-json.ts';
 import { parseCommandLine } from './parse.ts';
 import { renderRoll, rollFingerprint } from './render-roll.ts';
 import { cutPath, displayWidth, printable, wrap } from './table.ts';
-import { helpFor, helpForAll, VERBS } from './verbs.ts';
 
 const NOW = Date.parse('2026-01-02T08:16:05.000Z');
 const PLAIN = { width: null, colour: false, home: '/home/me', now: NOW };
@@ -156,7 +156,7 @@ describe('the roll as text', () => {
     expect(text.split('\n').filter((line) => line.includes('4711'))).toHaveLength(1);
   });
 
-  test('what ended unasked has a section of its own, with its number, its cause and what follows', () => {
+  test('what exited unexpectedly has a section of its own, with its number, its cause and what follows', () => {
     const ended = {
       nonce: '0b9f7c1e-5d0c-4c55-8a57-6f1e2d3c4b5a',
       host: 'local',
@@ -250,20 +250,20 @@ describe('text helpers', () => {
 
 describe('the command line', () => {
   test.each([
-    [['lst'], /lst is no verb\..*Did you mean rollcall list\?/u],
-    [['frobnicate'], /rollcall --help lists them/u],
-    [['constructor'], /is no verb/u],
-    [['--json', 'list'], /--json stands before any verb/u],
-    [[], /No verb was given/u],
-    [['list', '--jsn'], /--jsn is no flag of list\..*Did you mean --json\?/u],
+    [['lst'], /Unknown command: lst\..*Did you mean rollcall list\?/u],
+    [['frobnicate'], /rollcall --help lists commands/u],
+    [['constructor'], /Unknown command/u],
+    [['--json', 'list'], /--json must follow a command/u],
+    [[], /No command given/u],
+    [['list', '--jsn'], /Unknown option for list: --jsn\..*Did you mean --json\?/u],
     [['list', '--json=yes'], /--json takes no value/u],
     [['list', '--json', '--json'], /given twice/u],
-    [['list', 'x'], /x is one argument too many for list/u],
+    [['list', 'x'], /Too many arguments for list: x/u],
     [['explain'], /explain needs an argument/u],
     [['start', 'opencode', '--port'], /--port needs a PORT/u],
     [['start', 'opencode', '--dir', '--json'], /--dir needs a DIR/u],
-    [['reap', '-x'], /-x is no flag of reap/u],
-    [['reap', '--toString'], /no flag/u],
+    [['reap', '-x'], /Unknown option for reap: -x/u],
+    [['reap', '--toString'], /Unknown option/u],
   ])('%j is a usage error', (words, message) => {
     const error = (() => {
       try {
@@ -277,19 +277,19 @@ describe('the command line', () => {
     if (error instanceof UsageError) expect(`${error.message} ${error.hint}`).toMatch(message);
   });
 
-  test('every verb has its help, and every flag of its usage is one it takes', () => {
-    for (const [name, verb] of Object.entries(VERBS)) {
+  test('every command has its help, and every option of its usage is one it takes', () => {
+    for (const [name, entry] of Object.entries(COMMANDS)) {
       expect(helpForAll()).toContain(`\n  ${name} `);
-      expect(helpFor(verb)).toContain(`Usage: rollcall ${name}`);
-      const written = [...verb.usage.matchAll(/--([a-z-]+)/gu)].map((match) => match[1]);
-      expect(written.sort()).toEqual(Object.keys(verb.flags).sort());
-      expect(parseCommandLine([name, '--help'])).toEqual({ kind: 'help', verb });
+      expect(helpFor(entry)).toContain(`Usage: rollcall ${name}`);
+      const written = [...entry.usage.matchAll(/--([a-z-]+)/gu)].map((match) => match[1]);
+      expect(written.sort()).toEqual(Object.keys(entry.options).sort());
+      expect(parseCommandLine([name, '--help'])).toEqual({ kind: 'help', entry });
     }
   });
 
-  test('flags and arguments may stand in any order', () => {
+  test('options and arguments may stand in any order', () => {
     const parsed = parseCommandLine(['reap', '--yes', '4711', '--force', 'abcd']);
-    if (parsed.kind !== 'verb') throw new Error('no verb');
+    if (parsed.kind !== 'command') throw new Error('no command');
     expect(parsed.args.positionals).toEqual(['4711', 'abcd']);
     expect([parsed.args.has('yes'), parsed.args.has('force'), parsed.args.has('all')]).toEqual([true, true, false]);
   });

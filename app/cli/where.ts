@@ -17,7 +17,7 @@ export function hostWord(word: string): string {
 }
 
 /** The value of `--host`, as ssh takes it; null where none was given. */
-export function hostFlag(args: Arguments): string | null {
+export function hostOption(args: Arguments): string | null {
   const word = args.value('host');
   return word === undefined ? null : hostWord(word);
 }

@@ -1,8 +1,8 @@
 import { UsageError } from './io.ts';
 
-/** A whole number of a flag, in bounds. */
-export function wholeNumber(text: string, flag: string, least: number, most: number): number {
+/** A whole number of an option, in bounds. */
+export function wholeNumber(text: string, option: string, minArgs: number, maxArgs: number): number {
   const value = /^\d{1,10}$/u.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new UsageError(`--${flag} ${text} will not do.`, `It is a whole number from ${least} to ${most}.`);
+  if (value >= minArgs && value <= maxArgs) return value;
+  throw new UsageError(`--${option} ${text} will not do.`, `It is a whole number from ${minArgs} to ${maxArgs}.`);
 }

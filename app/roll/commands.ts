@@ -55,9 +55,9 @@ export const commandSchema = z.discriminatedUnion('command', [
   /** Run the session-end hooks that have failed too often once more, or give them up. */
   z.strictObject({ command: z.literal('retry-hooks') }),
   z.strictObject({ command: z.literal('forget-hooks') }),
-  /** Start a server that ended unasked again, now. */
+  /** Start a server that exited unexpectedly again, now. */
   z.strictObject({ command: z.literal('start-again'), nonce: z.uuid() }),
-  /** Take a server that ended unasked off the list: it is not started again, and its record goes. */
+  /** Take a server that exited unexpectedly off the list: it is not started again, and its record goes. */
   z.strictObject({ command: z.literal('forget'), nonce: z.uuid() }),
   /** Start the guard now, where it does not run. */
   z.strictObject({ command: z.literal('start-guard') }),

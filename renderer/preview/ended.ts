@@ -1,4 +1,4 @@
-/** Example rolls with servers that ended unasked, and one whose program was replaced. */
+/** Example rolls with servers that exited unexpectedly, and one whose program was replaced. */
 import type { Alert, Ended, Roll } from '../../app/roll/schema.ts';
 import { HOME, localRoll, TAKEN_AT } from './rolls.ts';
 

@@ -1,10 +1,10 @@
-/** Runs a verb over a fake core as the command line would, for tests. */
+/** Runs a command over a fake core as the command line would, for tests. */
 import { FakeCore } from '../control/fake-core.testing.ts';
 import type { Roll } from '../roll/schema.ts';
-import type { CoreHandle, Io, OpenOptions, Verb } from './io.ts';
+import type { CommandRun, CoreHandle, Io, OpenOptions } from './io.ts';
 import { parseCommandLine } from './parse.ts';
 
-export interface VerbRan {
+export interface CommandRan {
   readonly code: number;
   readonly out: string;
   readonly err: string;
@@ -13,19 +13,24 @@ export interface VerbRan {
   readonly opened: readonly (readonly ['read' | 'act', OpenOptions | undefined])[];
 }
 
-export interface VerbOptions {
-  /** Before the verb begins. */
+export interface RunOptions {
+  /** Before the command begins. */
   readonly set?: (core: FakeCore) => void;
   readonly origin?: CoreHandle['origin'];
   /** What a person at a terminal answers; absent where nobody can be asked. */
   readonly answer?: boolean;
   readonly auditFile?: string;
   readonly sessionsFile?: string;
-  /** Ends a verb that goes on until Ctrl-C. */
+  /** Ends a command that goes on until Ctrl-C. */
   readonly ended?: AbortSignal;
 }
 
-export async function runVerb(verb: Verb, line: string, roll: Roll, options: VerbOptions = {}): Promise<VerbRan> {
+export async function runCommand(
+  entry: CommandRun,
+  line: string,
+  roll: Roll,
+  options: RunOptions = {},
+): Promise<CommandRan> {
   const core = new FakeCore(roll);
   options.set?.(core);
   const opened: (readonly ['read' | 'act', OpenOptions | undefined])[] = [];
@@ -52,8 +57,8 @@ export async function runVerb(verb: Verb, line: string, roll: Roll, options: Ver
     listenForInterrupt: () => undefined,
   };
   const parsed = parseCommandLine(line.split(' '));
-  if (parsed.kind !== 'verb') throw new Error('no verb');
-  const code = await verb(
+  if (parsed.kind !== 'command') throw new Error('no command');
+  const code = await entry(
     {
       io,
       auditFile: options.auditFile ?? '/nowhere',

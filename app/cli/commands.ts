@@ -1,25 +1,25 @@
-/** Every verb: how it is written, what it does, and where its code is. Loaded at each start, so it imports nothing heavy. */
-import type { Verb } from './io.ts';
+/** Every command: how it is written, what it does, and where its code is. Loaded at each start, so it imports nothing heavy. */
+import type { CommandRun } from './io.ts';
 
-export interface Flag {
+export interface Option {
   /** Name of the value it takes; absent for a switch. */
   readonly value?: string;
   readonly help: string;
 }
 
-export interface VerbEntry {
+export interface CliCommand {
   readonly usage: string;
   readonly summary: string;
   readonly more: readonly string[];
-  readonly flags: Readonly<Record<string, Flag>>;
-  readonly least: number;
-  readonly most: number;
-  load(): Promise<Verb>;
+  readonly options: Readonly<Record<string, Option>>;
+  readonly minArgs: number;
+  readonly maxArgs: number;
+  load(): Promise<CommandRun>;
 }
 
-const JSON_FLAG: Flag = { help: 'print JSON on standard output; messages go to standard error' };
-const YES_FLAG: Flag = { help: 'do not ask; needed where there is no terminal to ask on' };
-const HOST_FLAG: Flag = {
+const JSON_OPTION: Option = { help: 'print JSON on standard output; messages go to standard error' };
+const YES_OPTION: Option = { help: 'do not ask; needed where there is no terminal to ask on' };
+const HOST_OPTION: Option = {
   value: 'NAME',
   help: 'on that host: its name in Rollcall or any ssh alias; it is connected to where it is not',
 };
@@ -28,27 +28,27 @@ const SESSION =
   'SESSION is the id of a session or its key, as sessions --json shows them, or at least 4 characters of its start.';
 const NONCE = 'NONCE is the number that list shows beside a server that ended, or at least 4 digits of its start.';
 
-export const VERBS: Readonly<Record<string, VerbEntry>> = {
+export const COMMANDS: Readonly<Record<string, CliCommand>> = {
   list: {
     usage: 'list [--watch] [--host NAME] [--json]',
-    summary: 'show every server, leftover and stale record, and what ended unasked',
+    summary: 'show every server, leftover and stale record, and servers that exited unexpectedly',
     more: ['◆ leaked  ◇ suspect  ● supervised  ◉ owned  ■ service  ○ detached'],
-    flags: {
-      host: HOST_FLAG,
-      json: JSON_FLAG,
+    options: {
+      host: HOST_OPTION,
+      json: JSON_OPTION,
       watch: { help: 'keep showing it until Ctrl-C; off a terminal only when something changed' },
     },
-    least: 0,
-    most: 0,
+    minArgs: 0,
+    maxArgs: 0,
     load: async () => (await import('./list.ts')).list,
   },
   explain: {
     usage: 'explain PID|ID [--host NAME] [--json]',
     summary: 'say why a server has its standing, or why a process is no server',
     more: [TARGET],
-    flags: { host: HOST_FLAG, json: JSON_FLAG },
-    least: 1,
-    most: 1,
+    options: { host: HOST_OPTION, json: JSON_OPTION },
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./explain.ts')).explain,
   },
   sessions: {
@@ -58,92 +58,92 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
       '↳ marks a session that another one started. For is how long it has been in its state.',
       'Without the app, every server is listened to for a moment: one that is silent leaves unknown what its sessions do.',
     ],
-    flags: { host: HOST_FLAG, all: { help: 'also those that ended within the last hour' }, json: JSON_FLAG },
-    least: 0,
-    most: 0,
+    options: { host: HOST_OPTION, all: { help: 'also those that ended within the last hour' }, json: JSON_OPTION },
+    minArgs: 0,
+    maxArgs: 0,
     load: async () => (await import('./sessions.ts')).sessions,
   },
   abort: {
     usage: 'abort SESSION [--yes] [--host NAME] [--json]',
     summary: 'interrupt what a session does; it stays',
     more: [SESSION],
-    flags: { host: HOST_FLAG, yes: YES_FLAG, json: JSON_FLAG },
-    least: 1,
-    most: 1,
+    options: { host: HOST_OPTION, yes: YES_OPTION, json: JSON_OPTION },
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./session-acts.ts')).abort,
   },
   end: {
     usage: 'end SESSION [--yes] [--force] [--host NAME] [--json]',
     summary: 'end a session: its session-end hooks run, its history is kept',
     more: [SESSION, 'It counts as ended until it is used again.'],
-    flags: { host: HOST_FLAG, yes: YES_FLAG, force: { help: 'also when it is busy' }, json: JSON_FLAG },
-    least: 1,
-    most: 1,
+    options: { host: HOST_OPTION, yes: YES_OPTION, force: { help: 'also when it is busy' }, json: JSON_OPTION },
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./session-acts.ts')).end,
   },
   hooks: {
     usage: 'hooks [--retry | --forget] [--json]',
     summary: 'show the session-end hooks that have failed, run them once more or give them up',
     more: [],
-    flags: {
+    options: {
       retry: { help: 'run what has failed once more, with all its attempts' },
       forget: { help: 'give up what has failed' },
-      json: JSON_FLAG,
+      json: JSON_OPTION,
     },
-    least: 0,
-    most: 0,
+    minArgs: 0,
+    maxArgs: 0,
     load: async () => (await import('./hooks.ts')).hooks,
   },
   start: {
     usage: 'start KIND [--dir DIR] [--port PORT] [--for PID] [--keep-running] [--host NAME] [--json]',
     summary: 'start a server and return once it is ready, with its id, PID and URL',
     more: ['KIND is opencode, t3, codex or a kind of the configuration file.'],
-    flags: {
-      host: HOST_FLAG,
+    options: {
+      host: HOST_OPTION,
       dir: { value: 'DIR', help: 'folder it works in; the current one by default' },
       port: { value: 'PORT', help: 'port it listens on; by default it chooses' },
       for: { value: 'PID', help: 'stop it when this process goes away' },
       'keep-running': { help: 'leave it running when the app quits (always so on other hosts)' },
-      json: JSON_FLAG,
+      json: JSON_OPTION,
     },
-    least: 1,
-    most: 1,
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./start.ts')).start,
   },
   stop: {
     usage: 'stop PID|ID [--yes] [--force] [--host NAME] [--json]',
     summary: 'stop a server that Rollcall supervises',
     more: [TARGET],
-    flags: { host: HOST_FLAG, yes: YES_FLAG, force: { help: 'also when it is busy' }, json: JSON_FLAG },
-    least: 1,
-    most: 1,
+    options: { host: HOST_OPTION, yes: YES_OPTION, force: { help: 'also when it is busy' }, json: JSON_OPTION },
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./stop.ts')).stop,
   },
   idle: {
     usage: 'idle PID|ID MINUTES|never [--host NAME] [--json]',
     summary: 'stop a supervised server after this long without a busy session or client, or never',
     more: [TARGET, 'The app announces it first, and only the app does it.'],
-    flags: { host: HOST_FLAG, json: JSON_FLAG },
-    least: 2,
-    most: 2,
+    options: { host: HOST_OPTION, json: JSON_OPTION },
+    minArgs: 2,
+    maxArgs: 2,
     load: async () => (await import('./idle.ts')).idle,
   },
   'start-again': {
     usage: 'start-again NONCE [--json]',
-    summary: 'start a server that ended unasked again, now',
+    summary: 'start a server again that exited unexpectedly',
     more: [NONCE],
-    flags: { json: JSON_FLAG },
-    least: 1,
-    most: 1,
+    options: { json: JSON_OPTION },
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./ended.ts')).startAgain,
   },
   forget: {
     usage: 'forget NONCE [--json]',
-    summary: 'take a server that ended unasked off the list; it is not started again',
+    summary: 'take a server that exited unexpectedly off the list; it is not started again',
     more: [NONCE],
-    flags: { json: JSON_FLAG },
-    least: 1,
-    most: 1,
+    options: { json: JSON_OPTION },
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./ended.ts')).forget,
   },
   reap: {
@@ -155,106 +155,106 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
       'A process that is no recognised server or leftover is always refused.',
       TARGET,
     ],
-    flags: {
-      host: HOST_FLAG,
+    options: {
+      host: HOST_OPTION,
       all: { help: 'everything that is leaked now, and leftovers' },
       'dry-run': { help: 'show every process that would be signalled, and signal none' },
-      yes: YES_FLAG,
+      yes: YES_OPTION,
       force: { help: 'also the named ones that are owned, a service, supervised or busy' },
-      json: JSON_FLAG,
+      json: JSON_OPTION,
     },
-    least: 0,
-    most: 1000,
+    minArgs: 0,
+    maxArgs: 1000,
     load: async () => (await import('./reap.ts')).reap,
   },
   log: {
     usage: 'log PID|ID|NONCE [--host NAME]',
     summary: 'print the end of the log of a server that Rollcall started',
     more: [TARGET, NONCE],
-    flags: { host: HOST_FLAG },
-    least: 1,
-    most: 1,
+    options: { host: HOST_OPTION },
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./log.ts')).log,
   },
   records: {
     usage: 'records [--host NAME] [--json]',
     summary: 'list records that do not verify, with the reason',
     more: ['Records that verify are the supervised servers of list.'],
-    flags: { host: HOST_FLAG, json: JSON_FLAG },
-    least: 0,
-    most: 0,
+    options: { host: HOST_OPTION, json: JSON_OPTION },
+    minArgs: 0,
+    maxArgs: 0,
     load: async () => (await import('./records.ts')).records,
   },
   clear: {
     usage: 'clear PATH [--host NAME] [--json]',
     summary: 'move a stale record aside, recoverably; nothing is signalled',
     more: ['PATH is the file as records shows it.'],
-    flags: { host: HOST_FLAG, json: JSON_FLAG },
-    least: 1,
-    most: 1,
+    options: { host: HOST_OPTION, json: JSON_OPTION },
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./clear.ts')).clear,
   },
   hosts: {
     usage: 'hosts [--json]',
     summary: 'list the hosts: their state, where they lead, their servers, and why one failed',
     more: [],
-    flags: { json: JSON_FLAG },
-    least: 0,
-    most: 0,
+    options: { json: JSON_OPTION },
+    minArgs: 0,
+    maxArgs: 0,
     load: async () => (await import('./hosts.ts')).hosts,
   },
   connect: {
     usage: 'connect NAME [--json]',
     summary: 'connect to a host over ssh, or say which step failed',
     more: ['NAME is a name of hosts or any ssh alias. The app keeps the connection; without it this is a test.'],
-    flags: { json: JSON_FLAG },
-    least: 1,
-    most: 1,
+    options: { json: JSON_OPTION },
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./hosts.ts')).connect,
   },
   disconnect: {
     usage: 'disconnect NAME [--stop] [--yes] [--json]',
     summary: 'disconnect a host; its servers go on unless --stop is given',
     more: ['It is not connected again until somebody asks for it.'],
-    flags: {
+    options: {
       stop: { help: 'stop the servers that Rollcall supervises there first; asks with what stops' },
-      yes: YES_FLAG,
-      json: JSON_FLAG,
+      yes: YES_OPTION,
+      json: JSON_OPTION,
     },
-    least: 1,
-    most: 1,
+    minArgs: 1,
+    maxArgs: 1,
     load: async () => (await import('./hosts.ts')).disconnect,
   },
   audit: {
     usage: 'audit [--limit N] [--host NAME] [--server PID|ID] [--session ID] [--json]',
     summary: 'show what was signalled and refused, and what became of servers and sessions, the newest last',
     more: ['Secrets are left out.'],
-    flags: {
+    options: {
       limit: { value: 'N', help: 'how many lines; 50 by default' },
       host: { value: 'NAME', help: 'only of that host, by its name in Rollcall' },
       server: { value: 'PID|ID', help: 'only of that process; of an id, at least 4 digits of its start' },
       session: { value: 'ID', help: 'only of that session: its id, its key or at least 4 characters of its start' },
-      json: JSON_FLAG,
+      json: JSON_OPTION,
     },
-    least: 0,
-    most: 0,
+    minArgs: 0,
+    maxArgs: 0,
     load: async () => (await import('./audit.ts')).audit,
   },
 };
 
 /** The text of `rollcall --help`. */
 export function helpForAll(): string {
-  const width = Math.max(...Object.keys(VERBS).map((name) => name.length));
-  const verbs = Object.entries(VERBS).map(([name, verb]) => `  ${name.padEnd(width)}  ${verb.summary}`);
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const commands = Object.entries(COMMANDS).map(([name, entry]) => `  ${name.padEnd(width)}  ${entry.summary}`);
   return [
     'rollcall: calls the roll of the AI-coding-agent servers that run here, and reaps the leaked ones',
     '',
-    'Usage: rollcall VERB [arguments]',
+    'Usage: rollcall COMMAND [arguments]',
     '',
-    ...verbs,
+    ...commands,
     '',
-    '  rollcall VERB --help   how a verb is written',
-    '  rollcall --version     this version',
+    '  rollcall COMMAND --help   show help for a command',
+    '  rollcall --version          show the version',
     '',
     'Exit code: 0 done, 1 refused or failed, 2 the command line was not understood.',
     'ROLLCALL_CONFIG_DIR and ROLLCALL_STATE_DIR say where its files are.',
@@ -262,19 +262,19 @@ export function helpForAll(): string {
   ].join('\n');
 }
 
-/** The text of `rollcall VERB --help`. */
-export function helpFor(verb: VerbEntry): string {
-  const flags = Object.entries(verb.flags).map(([name, flag]) => {
-    const written = flag.value === undefined ? `--${name}` : `--${name} ${flag.value}`;
-    return [written, flag.help] as const;
+/** The text of `rollcall COMMAND --help`. */
+export function helpFor(entry: CliCommand): string {
+  const options = Object.entries(entry.options).map(([name, option]) => {
+    const written = option.value === undefined ? `--${name}` : `--${name} ${option.value}`;
+    return [written, option.help] as const;
   });
-  const width = Math.max(0, ...flags.map(([written]) => written.length));
+  const width = Math.max(0, ...options.map(([written]) => written.length));
   const lines = [
-    `Usage: rollcall ${verb.usage}`,
+    `Usage: rollcall ${entry.usage}`,
     '',
-    `${verb.summary.charAt(0).toUpperCase()}${verb.summary.slice(1)}.`,
+    `${entry.summary.charAt(0).toUpperCase()}${entry.summary.slice(1)}.`,
   ];
-  if (verb.more.length > 0) lines.push('', ...verb.more);
-  if (flags.length > 0) lines.push('', ...flags.map(([written, help]) => `  ${written.padEnd(width)}  ${help}`));
+  if (entry.more.length > 0) lines.push('', ...entry.more);
+  if (options.length > 0) lines.push('', ...options.map(([written, help]) => `  ${written.padEnd(width)}  ${help}`));
   return `${lines.join('\n')}\n`;
 }
