@@ -3,11 +3,14 @@ import type { LiveRecord } from '../records/judge.ts';
 import type { Server } from '../roll/schema.ts';
 import type { Endpoint, Kind } from '../servers/kind.ts';
 import type { JudgedLeftover } from './monitor/leftovers.ts';
+import type { Remembered } from './monitor/server-history.ts';
 
 /** A server with what acting on it needs; the row is what people see. */
 export interface JudgedServer {
   readonly row: Server;
   readonly key: string;
+  /** What is remembered of it from now on. */
+  readonly history: Remembered;
   /** Wrappers first, then the leader, then its workers. */
   readonly roots: readonly ProcessInfo[];
   readonly leader: ProcessInfo;

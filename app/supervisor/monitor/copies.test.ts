@@ -6,6 +6,7 @@ import { STANDINGS, type Standing } from '../../roll/schema.ts';
 import type { JudgedServer } from '../judged-server.ts';
 import { leakedTargets, planOf, serverTarget } from '../terminate/targets.ts';
 import { collapseCopies } from './copies.ts';
+import { NOTHING_YET } from './server-history.ts';
 
 function info(pid: number): ProcessInfo {
   const { identity } = fakeServer(pid, 'leaked');
@@ -45,6 +46,7 @@ function copy(pid: number, standing: Standing, session: string | null = 'ses-1',
   return {
     row,
     key: String(pid),
+    history: NOTHING_YET,
     roots: [leader],
     leader,
     owner: null,

@@ -115,7 +115,7 @@ export class HostMonitor {
       credentialsOf: (key) => this.#credentials.of(key),
       live: records.live,
       unprovable: (key) => this.#proofs.whyNot(key),
-      memory,
+      remembered: (key) => memory.of(key),
       probes: this.#probes,
       kindOf,
       uid,
@@ -123,7 +123,9 @@ export class HostMonitor {
       spans: this.#options.spans,
       lookedAt,
       now,
+      today: Date.now(),
     });
+    for (const { key, history } of servers.flatMap((server) => [server, ...server.surplus])) memory.keep(key, history);
     this.#credentials.update(servers);
     this.#probes.update(
       servers.flatMap((server) => {

@@ -19,8 +19,8 @@ import { judgeStanding } from '../standing/standing.ts';
 import { carriedFact, collapseCopies } from './copies.ts';
 import type { Probes } from './probes.ts';
 import { processRows } from './process-rows.ts';
-import { busyFact, detachedFact, endpointOf, noteOwner, ownerFact } from './server-facts.ts';
-import type { ServerHistory } from './server-history.ts';
+import { busyFact, detachedFact, endpointOf, ownerFact, rememberOwner } from './server-facts.ts';
+import { growthOf, type Remembered, withActivity, withCpu, withSample } from './server-history.ts';
 import { healthWords, ownerRow, sumOrNull } from './server-words.ts';
 
 export interface RosterInput {
@@ -35,7 +35,8 @@ export interface RosterInput {
   readonly live: readonly LiveRecord[];
   /** Why the host cannot prove that a listed process is the one it has seen, by key; null where it can. */
   readonly unprovable: (key: string) => string | null;
-  readonly memory: ServerHistory;
+  /** What is remembered of a server, by its key. */
+  readonly remembered: (key: string) => Remembered;
   readonly probes: Probes;
   readonly kindOf: (name: string) => Kind | null;
   /** Our own uid; null where there are none. */
@@ -45,6 +46,8 @@ export interface RosterInput {
   /** When the look came, and when it is judged; later where only readings have changed. Monotonic milliseconds. */
   readonly lookedAt: number;
   readonly now: number;
+  /** The same for people, in milliseconds since the epoch. */
+  readonly today: number;
 }
 
 /** Servers that a record of ours verifies although nothing recognises them any more (a custom kind was removed). */
@@ -67,7 +70,7 @@ function recordedGroups(input: RosterInput, groups: readonly ServerGroup[]): Ser
   });
 }
 
-/** Judges every server of a look. Updates the memory; asks nothing of the network. */
+/** Judges every server of a look. Pure: what is to be remembered of each is handed back. */
 export function buildRoster(input: RosterInput): JudgedServer[] {
   const found = groupsOf(input.look);
   const groups = [...found, ...recordedGroups(input, found)];
@@ -93,7 +96,7 @@ function judgeServer(
   groups: readonly ServerGroup[],
   labels: ReadonlyMap<number, string>,
 ): JudgedServer {
-  const { look, memory, now, spans, uid } = input;
+  const { look, now, spans, uid } = input;
   const key = identityKey(leader.identity);
   const roots = group.pids.map((pid) => look.processes.get(pid)).filter((info) => info !== undefined);
   const kind = input.kindOf(group.recognition.kind);
@@ -109,19 +112,21 @@ function judgeServer(
   const listening = look.listening.filter(({ pid }) => own.has(pid)).map(({ address, port }) => ({ address, port }));
   const ports = [...new Set(listening.map(({ port }) => port))];
 
-  const search = findOwner(group.pids[0] ?? leader.pid, look, memory.of(key).owner, (pid) => labels.get(pid) ?? null);
-  noteOwner(memory, key, search, now);
+  const before = input.remembered(key);
+  const search = findOwner(group.pids[0] ?? leader.pid, look, before.owner, (pid) => labels.get(pid) ?? null);
+  let history = rememberOwner(before, search, now, input.today);
   const clients = clientsOf(look, ports, treePids);
   const { transport } = group.recognition;
   const unix = look.unixSockets?.filter(({ pid }) => own.has(pid)) ?? null;
   const client =
     carriedFact(group.leader, groups) ?? clientFact({ clients, ports, transport, unix, gap: gapOf(look, group.pids) });
   const health = endpoint === null ? null : input.probes.health(leader.identity);
-  memory.cpu(key, leader.cpuPercent, input.lookedAt);
-  const busy = busyFact({ look, kind, leader, roots, below, health, probes: input.probes, memory, spans, now });
-  if (client.state === 'some' || busy.busy === true) memory.recordActivity(key, now);
+  history = withCpu(history, leader.cpuPercent, input.lookedAt);
+  const { lowCpuSince } = history;
+  const busy = busyFact({ look, kind, leader, roots, below, health, probes: input.probes, lowCpuSince, spans, now });
+  if (client.state === 'some' || busy.busy === true) history = withActivity(history, now);
   const memoryBytes = tree.reduce((sum, { info }) => sum + memoryOf(info), 0);
-  memory.sample(key, memoryBytes, below.length, now);
+  history = withSample(history, memoryBytes, below.length, now);
 
   const ownUid = input.uid === null || leader.uid === input.uid;
   const unproved = leader.uid === null ? 'its user could not be read' : input.unprovable(key);
@@ -134,7 +139,7 @@ function judgeServer(
     client,
     busy,
     // A server that was never seen with anybody has been alone since its start, as far as can be told.
-    aloneSince: memory.of(key).lastSignAt ?? now - leader.ageMs,
+    aloneSince: history.lastSignAt ?? now - leader.ageMs,
     now,
     graceMs: input.graceMs,
     pid: leader.pid,
@@ -180,7 +185,7 @@ function judgeServer(
     ownUid,
     duplicates: 1,
     keeps: null,
-    growing: memory.growth(key, memoryBytes, below.length, now),
+    growing: growthOf(history, memoryBytes, below.length, now),
     sessions: { known: false, why: 'it has not been asked yet' },
     supervised:
       record === null
@@ -201,7 +206,7 @@ function judgeServer(
     restart: stopPermission(permission),
   };
   const session = group.recognition.subject;
-  return { row, key, roots, leader, owner: search.process, kind, endpoint, record, session, surplus: [] };
+  return { row, key, history, roots, leader, owner: search.process, kind, endpoint, record, session, surplus: [] };
 }
 
 function pageUrlOf({ page }: RosterInput, kind: Kind | null, endpoint: Endpoint | null): string | null {

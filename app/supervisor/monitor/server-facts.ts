@@ -11,7 +11,7 @@ import { isDetached } from '../standing/detached.ts';
 import type { OwnerSearch } from '../standing/owner.ts';
 import type { OwnerFact, StandingFacts } from '../standing/standing.ts';
 import type { Probes } from './probes.ts';
-import type { ServerHistory } from './server-history.ts';
+import { type Remembered, withOwner, withoutOwner } from './server-history.ts';
 
 /**
  * Where to ask a server: a literal loopback address, never a name. Null when it listens only elsewhere, or there is no
@@ -63,14 +63,13 @@ export function detachedFact(leader: ProcessInfo): StandingFacts['detached'] {
   return { state: 'no', fact: 'hangup is not ignored' };
 }
 
-/** Notes who owns it now, or that nobody does any more. */
-export function noteOwner(memory: ServerHistory, key: string, search: OwnerSearch, now: number): void {
+/** What is remembered of a server with who owns it now, or that nobody does any more. @param today epoch milliseconds */
+export function rememberOwner(before: Remembered, search: OwnerSearch, now: number, today: number): Remembered {
   if (search.fact.state === 'alive' && search.process !== null) {
     const { label, pid } = search.fact;
-    memory.ownerSeen(key, { label, pid, key: identityKey(search.process.identity) }, now);
-  } else if (search.fact.state === 'gone') {
-    memory.ownerGone(key);
+    return withOwner(before, { label, pid, key: identityKey(search.process.identity) }, now);
   }
+  return search.fact.state === 'gone' ? withoutOwner(before, today) : before;
 }
 
 export interface BusyInput {
@@ -82,7 +81,8 @@ export interface BusyInput {
   readonly below: readonly ProcessInfo[];
   readonly health: Health | null;
   readonly probes: Probes;
-  readonly memory: ServerHistory;
+  /** Since when its CPU has been low without a break, in monotonic milliseconds; null when it is not. */
+  readonly lowCpuSince: number | null;
   readonly spans: Spans;
   /** Milliseconds on the monotonic clock. */
   readonly now: number;
@@ -105,7 +105,7 @@ export function busyFact(input: BusyInput): Busyness {
           : 'it does not answer, so its sessions cannot be seen'
         : null,
     streamWhy: locked ? 'it is locked behind a password' : null,
-    lowCpuSince: input.memory.of(identityKey(leader.identity)).lowCpuSince,
+    lowCpuSince: input.lowCpuSince,
     spans: input.spans,
     now: input.now,
   });

@@ -26,15 +26,18 @@ interface Sample {
 }
 
 export interface Remembered {
-  owner: RememberedOwner | null;
+  readonly owner: RememberedOwner | null;
   /** When an owner, a client or a busy sign was last seen; null for never. */
-  lastSignAt: number | null;
+  readonly lastSignAt: number | null;
   /** Since when its CPU has been low without a break; null when it is not, or was not measured. */
-  lowCpuSince: number | null;
-  samples: Sample[];
+  readonly lowCpuSince: number | null;
+  readonly samples: readonly Sample[];
   /** Null until this process has seen it itself. */
-  seenAt: number | null;
+  readonly seenAt: number | null;
 }
+
+/** Of a server that was never seen. */
+export const NOTHING_YET: Remembered = { owner: null, lastSignAt: null, lowCpuSince: null, samples: [], seenAt: null };
 
 /** Text of the file that carries it over a restart. Its times are milliseconds since the epoch. */
 const fileSchema = z.object({
@@ -74,74 +77,25 @@ export class ServerHistory {
     for (const [key, { owner, lastSignAt }] of Object.entries(parse(text))) {
       if (lastSignAt === null) continue;
       const ago = Math.max(0, Date.now() - lastSignAt);
-      if (ago < KEEP_MS) this.#servers.set(key, { ...EMPTY, samples: [], owner, lastSignAt: now - ago });
+      if (ago < KEEP_MS) this.#servers.set(key, { ...NOTHING_YET, owner, lastSignAt: now - ago });
     }
   }
 
   of(key: string): Remembered {
-    let entry = this.#servers.get(key);
-    if (entry === undefined) {
-      entry = { ...EMPTY, samples: [] };
-      this.#servers.set(key, entry);
-    }
-    return entry;
+    return this.#servers.get(key) ?? NOTHING_YET;
   }
 
-  /** Notes a living owner. */
-  ownerSeen(key: string, owner: Pick<RememberedOwner, 'label' | 'pid' | 'key'>, now: number): void {
-    const entry = this.of(key);
-    if (entry.owner?.key !== owner.key || entry.owner.gone) this.#ownersChanged = true;
-    entry.owner = { ...owner, gone: false, endedAt: null };
-    this.recordActivity(key, now);
-  }
-
-  /** Notes that the owner is gone. When it went is known only if this process saw it while it lived. */
-  ownerGone(key: string): void {
-    const entry = this.of(key);
-    if (entry.owner === null || entry.owner.gone) return;
-    entry.owner = { ...entry.owner, gone: true, endedAt: entry.seenAt === null ? null : Date.now() };
-    this.#ownersChanged = true;
-  }
-
-  /** Notes a client or a sign of work. */
-  recordActivity(key: string, now: number): void {
-    this.of(key).lastSignAt = now;
-    this.#signsChanged = true;
+  /** Takes what judging a server has added to what was remembered of it. */
+  keep(key: string, next: Remembered): void {
+    const { owner, lastSignAt } = this.of(key);
+    if (owner?.key !== next.owner?.key || owner?.gone !== next.owner?.gone) this.#ownersChanged = true;
+    if (lastSignAt !== next.lastSignAt) this.#signsChanged = true;
+    this.#servers.set(key, next);
   }
 
   /** PIDs of owners that were alive when last seen. */
   ownerPids(): number[] {
     return [...this.#servers.values()].flatMap(({ owner }) => (owner === null || owner.gone ? [] : [owner.pid]));
-  }
-
-  cpu(key: string, percent: number | null, now: number): void {
-    const entry = this.of(key);
-    if (percent === null) return;
-    if (percent >= LOW_CPU_PERCENT) entry.lowCpuSince = null;
-    else entry.lowCpuSince ??= now;
-  }
-
-  sample(key: string, memoryBytes: number, children: number, now: number): void {
-    const entry = this.of(key);
-    entry.seenAt = now;
-    const last = entry.samples.at(-1);
-    if (last !== undefined && now - last.at < SAMPLE_EVERY_MS) return;
-    entry.samples.push({ at: now, memoryBytes, children });
-    if (entry.samples.length > SAMPLES) entry.samples.shift();
-  }
-
-  /** One sentence when memory or children grew within the samples, else null. */
-  growth(key: string, memoryBytes: number, children: number, now: number): string | null {
-    const first = this.of(key).samples[0];
-    if (first === undefined) return null;
-    const minutes = Math.max(1, Math.round((now - first.at) / 60_000));
-    const more = memoryBytes - first.memoryBytes;
-    if (more > GROWTH_BYTES && more > first.memoryBytes / 3) return `${formatBytes(more).text} more in ${minutes} min`;
-    const born = children - first.children;
-    if (born >= GROWTH_CHILDREN && children >= 2 * first.children) {
-      return `${plural(born, 'more child', 'more children')} in ${minutes} min`;
-    }
-    return null;
   }
 
   /** Forgets servers that have not been seen since `before`; those from the file count as seen when it was read. */
@@ -173,7 +127,56 @@ export class ServerHistory {
   }
 }
 
-const EMPTY: Omit<Remembered, 'samples'> = { owner: null, lastSignAt: null, lowCpuSince: null, seenAt: null };
+/** With a living owner, which is a sign of use. @param now monotonic milliseconds */
+export function withOwner(
+  before: Remembered,
+  owner: Pick<RememberedOwner, 'label' | 'pid' | 'key'>,
+  now: number,
+): Remembered {
+  return { ...before, owner: { ...owner, gone: false, endedAt: null }, lastSignAt: now };
+}
+
+/** With its owner gone. When it went is known only if this process saw it while it lived. @param today epoch milliseconds */
+export function withoutOwner(before: Remembered, today: number): Remembered {
+  if (before.owner === null || before.owner.gone) return before;
+  return { ...before, owner: { ...before.owner, gone: true, endedAt: before.seenAt === null ? null : today } };
+}
+
+/** With a measure of its CPU, in percent of one core; null where it could not be measured. */
+export function withCpu(before: Remembered, percent: number | null, now: number): Remembered {
+  if (percent === null) return before;
+  return { ...before, lowCpuSince: percent >= LOW_CPU_PERCENT ? null : (before.lowCpuSince ?? now) };
+}
+
+/** With a client or a sign of work. */
+export function withActivity(before: Remembered, now: number): Remembered {
+  return { ...before, lastSignAt: now };
+}
+
+/** Seen now, with this much memory and so many children. */
+export function withSample(before: Remembered, memoryBytes: number, children: number, now: number): Remembered {
+  const last = before.samples.at(-1);
+  if (last !== undefined && now - last.at < SAMPLE_EVERY_MS) return { ...before, seenAt: now };
+  return { ...before, seenAt: now, samples: [...before.samples, { at: now, memoryBytes, children }].slice(-SAMPLES) };
+}
+
+/** One sentence when memory or children grew within the samples, else null. */
+export function growthOf(
+  { samples: [first] }: Remembered,
+  memoryBytes: number,
+  children: number,
+  now: number,
+): string | null {
+  if (first === undefined) return null;
+  const minutes = Math.max(1, Math.round((now - first.at) / 60_000));
+  const more = memoryBytes - first.memoryBytes;
+  if (more > GROWTH_BYTES && more > first.memoryBytes / 3) return `${formatBytes(more).text} more in ${minutes} min`;
+  const born = children - first.children;
+  if (born >= GROWTH_CHILDREN && children >= 2 * first.children) {
+    return `${plural(born, 'more child', 'more children')} in ${minutes} min`;
+  }
+  return null;
+}
 
 function parse(text: string): z.infer<typeof fileSchema>['servers'] {
   try {
