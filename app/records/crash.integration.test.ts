@@ -2,6 +2,7 @@
 import { crashTests } from './crash.testing.ts';
 
 crashTests({
+  cutEvery: null,
   start: [
     { call: 'rename', step: 1, least: 3 },
     { call: 'fsync', step: 4, least: 4 },

@@ -4,7 +4,7 @@
  * before every test run is in crash.integration.test.ts, the rest in crash.long.test.ts.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { bundleCommand, CommandHome, running } from '../cli/command.testing.ts';
 import { bundle } from '../hosts/local/testing/bundle.ts';
 import { until } from '../hosts/local/testing/processes.ts';
 import { installFake } from '../supervisor/testing/fake-opencode.ts';
-import { livingOf, Started, waitUntil } from '../supervisor/testing/processes.ts';
+import { livingOf, Started } from '../supervisor/testing/processes.ts';
 import { openWorld } from '../supervisor/testing/world.ts';
 import { listRecords } from './files.ts';
 
@@ -22,7 +22,7 @@ const HAS_STRACE = process.platform === 'linux' && spawnSync('strace', ['-V']).s
 /** A run that makes more calls of one kind does something else than this test thinks. */
 const MAX_CALLS = 400;
 
-/** Marks the first server that is supervised to keep running; no verb of the command does. */
+/** Marks the first server that is supervised to keep running; no command does. */
 const KEEP = `
 import { resolvePaths } from '../config/paths.ts';
 import { inlineLooker } from '../hosts/local/look/looker.ts';
@@ -86,27 +86,14 @@ async function run(words: readonly string[]): Promise<void> {
 
 /** Runs it and kills it before its Nth call of one kind, counted in each of its threads. @returns whether it was killed */
 async function runUntil(words: readonly string[], call: string, at: number): Promise<boolean> {
-  const codeFile = join(root, 'code');
-  rmSync(codeFile, { force: true });
-  const tracing = [
-    '-f',
-    '-qq',
-    '-o',
-    '/dev/null',
-    '-e',
-    `trace=${call}`,
-    '-e',
-    `inject=${call}:signal=KILL:when=${at}`,
-  ];
-  const told = ['sh', '-c', '"$@"; echo $? >"$0"', codeFile, process.execPath, ...words];
+  // Threads are followed, programs that it starts are let go: a server makes calls of its own.
+  const tracing = ['-f', '-b', 'execve', '-qq', '-o', '/dev/null', '-e', `trace=${call},execve`];
+  const killing = ['-e', `inject=${call}:signal=KILL:when=${at}`];
   // One thread for the asynchronous writes, so that the count does not depend on which of four takes them.
-  const { child, ended } = running(['strace', ...tracing, ...told], { ...home.env, UV_THREADPOOL_SIZE: '1' });
-  await waitUntil('it has ended', () => existsSync(codeFile) && readFileSync(codeFile, 'utf8').endsWith('\n'), 80_000);
-  // The tracer lives as long as the server that was started; without it the server runs on.
-  child.kill('SIGKILL');
-  await ended;
-  const code = Number(readFileSync(codeFile, 'utf8'));
-  if (code === 137) return true;
+  const env = { ...home.env, UV_THREADPOOL_SIZE: '1' };
+  const { code, signal } = await running(['strace', ...tracing, ...killing, process.execPath, ...words], env).ended;
+  // strace ends as what it traced did.
+  if (signal === 'SIGKILL') return true;
   expect([0, 1]).toContain(code);
   return false;
 }
@@ -171,17 +158,19 @@ export interface Killed {
 }
 
 export interface Crashes {
+  /** After how many bytes each a record is cut off, besides after the last. */
+  readonly cutEvery: number | null;
   readonly start: readonly Killed[];
   readonly stop: readonly Killed[];
   readonly mark: readonly Killed[];
-  /** Of a verb that puts the records in order and then finds nothing to do. */
+  /** Of a command that puts the records in order and then finds nothing to do. */
   readonly order: readonly Killed[];
 }
 
 const MINUTES = 60_000;
 
 /** Defines the tests: each act is killed before each of these calls. */
-export function crashTests({ start: starts, stop: stops, mark: marks, order: orders }: Crashes): void {
+export function crashTests({ cutEvery, start: starts, stop: stops, mark: marks, order: orders }: Crashes): void {
   const stop = () => [command, 'stop', String(servers()[0] ?? 0)];
   const order = () => [command, 'clear', join(root, 'nothing')];
 
@@ -226,4 +215,22 @@ export function crashTests({ start: starts, stop: stops, mark: marks, order: ord
       20 * MINUTES,
     );
   }
+
+  if (cutEvery === null) return;
+  test(
+    'a record that is cut off after any byte costs no server',
+    async () => {
+      await oneRuns();
+      const [record] = records();
+      const [pid] = servers();
+      if (record === undefined || pid === undefined) throw new Error('no server runs');
+      const whole = readFileSync(record.path);
+      for (let bytes = 0; bytes < whole.length; bytes += cutEvery) {
+        writeFileSync(record.path, whole.subarray(0, bytes));
+        await checkEverything();
+        expect(servers(), `cut after ${bytes} bytes`).toEqual([pid]);
+      }
+    },
+    20 * MINUTES,
+  );
 }

@@ -104,6 +104,7 @@ export class HostSupervisor {
   readonly #lives: ServerRegistry;
   readonly #outdated: Outdated;
   readonly #idle: IdlePolicy;
+  #remembering: Promise<void> = Promise.resolve();
   readonly #sessions: HostSessions;
   readonly #backgroundTasks = new BackgroundTasks(() => this.#publish());
   readonly #rounds = new Poller(() => this.#see());
@@ -345,6 +346,7 @@ export class HostSupervisor {
       memory.unwritten();
       throw error;
     });
+    this.#remembering = writing.catch(() => undefined);
     this.#backgroundTasks.run('memory', writing);
   }
 
@@ -516,6 +518,8 @@ export class HostSupervisor {
     this.#watches.close();
     this.#monitor.close();
     await this.#rounds.over();
+    // The lock is let go of next, and then the file is another's.
+    await this.#remembering;
     await this.#parts.host.close();
   }
 }
