@@ -75,7 +75,7 @@ function packageObjection(file, specifier) {
   return rules.houses[house].never.includes(name) ? `${house} never imports ${name}` : null;
 }
 
-/** Why a source may not import a file of ours, or null when it may. */
+/** Why a source may not import another file, or null when it may. */
 function objection(file, target) {
   const house = file.split('/')[0];
   // The version is told there, once.

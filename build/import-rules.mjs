@@ -355,5 +355,5 @@ export const houses = {
   chaos: { tests: ['chaos', 'app'], never: desktopPackages },
 };
 
-/** Rooms that run in the window, where there is no Node. */
+/** Rooms that run in the window, without Node. */
 export const withoutNode = ['app/roll', 'app/text', 'renderer'];

@@ -163,7 +163,7 @@ export async function openDesktop(parts: DesktopDeps): Promise<void> {
     }),
     report,
   );
-  // Without it commands look by themselves and cannot act; the app itself works all the same.
+  // Without it commands look by themselves and cannot act; the app itself works anyway.
   const control = await serveControl({
     core: asked.over(core),
     socketPath: paths.controlSocket,

@@ -95,7 +95,7 @@ export class Lifecycle {
     try {
       this.#parts.leave();
     } catch (error) {
-      // What stays on the screen goes with the process; the servers must be stopped all the same.
+      // What stays on the screen goes with the process; the servers must be stopped anyway.
       this.#parts.say(`Rollcall is quitting, but its windows did not close in order: ${messageOf(error)}`);
     }
     const limit = this.#parts.stopLimitMs ?? STOP_LIMIT_MS;

@@ -87,7 +87,7 @@ test('a server that ended is told at once with what follows, and leads to its al
   expect(told(desk, rollOf(ended(1, { state: 'planned', retryAt: null })))).toBeNull();
 });
 
-test('one that runs again before it was told is told all the same; one that was forgotten is not', () => {
+test('one that runs again before it was told is told anyway; one that was forgotten is not', () => {
   const desk = new NotificationCenter();
   desk.take(rollOf(ended(1)));
   const again = roll({ servers: [server(5, 'supervised', { directory: '/srv/shop' })] });

@@ -5,7 +5,7 @@ import type { QuitCause } from './lifecycle.ts';
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
- * Listens at once: Electron's own answer to a signal is dropped while it starts, and the app would come up all the same.
+ * Listens at once: Electron's own answer to a signal is dropped while it starts, and the app would come up anyway.
  * Before the writer's lock is held the app simply ends; after that a goodbye waits until somebody can quit in order.
  */
 export class QuitSignals {

@@ -132,7 +132,7 @@ export interface Audit {
   write(input: AuditInput): void;
   /**
    * Writes a line that announces nothing: an outcome, an event of the timeline. That it cannot be written is kept as
-   * `problem` for the person to see, and what it tells of stands all the same.
+   * `problem` for the person to see, and what it tells of stands anyway.
    */
   note(input: AuditInput): void;
 }

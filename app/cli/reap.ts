@@ -113,7 +113,7 @@ async function propose(core: Core, args: Arguments, host: string | null): Promis
   for (const row of plan.rows) {
     if (row.refusal === null || (row.needsForce && args.has('force'))) rows.push(row);
     else {
-      const remedy = row.needsForce ? ' Add --force to reap it all the same.' : '';
+      const remedy = row.needsForce ? ' Add --force to reap it anyway.' : '';
       refused.push(refusal(row.id, row.steps[0]?.pid ?? 0, row.label, `${row.refusal}${remedy}`));
     }
   }

@@ -49,7 +49,7 @@ function commandFor(act: Act): CommandRun {
         return await refuse(
           io,
           json,
-          `${label} was not ${act.undone}. ${permission.why} Add --force to ${deed} it all the same.`,
+          `${label} was not ${act.undone}. ${permission.why} Add --force to ${deed} it anyway.`,
         );
       }
       if (permission.allowed !== 'yes') {

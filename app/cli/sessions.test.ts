@@ -200,7 +200,7 @@ describe('rollcall abort and end', () => {
     expect(ran(yes)).toEqual([{ command: 'abort-session', session: BUSY.key }]);
     const busy = await runCommand(end, 'end ses_1abc --yes', exampleRoll());
     expect([busy.code, ran(busy)]).toEqual([1, []]);
-    expect(busy.err).toContain('It is busy: what it does is interrupted. Add --force to end it all the same.');
+    expect(busy.err).toContain('It is busy: what it does is interrupted. Add --force to end it anyway.');
     const forced = await runCommand(end, 'end ses_1abc --yes --force', exampleRoll());
     expect(ran(forced)).toEqual([{ command: 'end-session', session: BUSY.key, force: true }]);
   });

@@ -33,7 +33,7 @@ export const stop: CommandRun = async ({ io, open }, args) => {
       return await refuse(
         io,
         json,
-        `${target.label} was not stopped. ${permission.why} Add --force to stop it all the same.`,
+        `${target.label} was not stopped. ${permission.why} Add --force to stop it anyway.`,
       );
     }
     if (permission.allowed !== 'yes') {

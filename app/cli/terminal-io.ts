@@ -7,7 +7,7 @@ import type { Io } from './io.ts';
 export function terminalIo(listenForInterrupt: boolean): Io {
   const { stdin, stdout, stderr, env } = process;
   const controller = new AbortController();
-  // A reader such as `head` that has seen enough is no failure; whatever is under way is finished all the same.
+  // A reader such as `head` that has seen enough is no failure; whatever is under way is finished anyway.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') stderr.write(`rollcall: standard output: ${error.message}\n`);
     controller.abort();

@@ -34,7 +34,7 @@ export class ControlFailed extends Error {
   override readonly name = 'ControlFailed';
 }
 
-/** The connection ended while something was asked; an act may have been done all the same. */
+/** The connection ended while something was asked; an act may have been done anyway. */
 export class ControlLost extends Error {
   override readonly name = 'ControlLost';
   constructor(why: string) {

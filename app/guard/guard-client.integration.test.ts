@@ -260,7 +260,7 @@ describe('a guard that does not work', () => {
     }
   });
 
-  test('without a log it runs all the same', async () => {
+  test('without a log it runs anyway', async () => {
     rmSync(paths.logsDir, { recursive: true });
     writeFileSync(paths.logsDir, 'in the way');
     keepScript('');

@@ -59,7 +59,7 @@ describe('the app is SIGKILLed', () => {
     );
   });
 
-  test('and the session’s end has taken the runtime folder away: the guard does its work all the same', async () => {
+  test('and the session’s end has taken the runtime folder away: the guard does its work anyway', async () => {
     open();
     const app = await scene.app();
     const ends = await scene.server();
@@ -417,7 +417,7 @@ describe('start --for', () => {
     await everybodyIsGone();
   });
 
-  test('a guard whose owner died before it looked ends the server all the same', async () => {
+  test('a guard whose owner died before it looked ends the server anyway', async () => {
     open();
     const owner = scene.started.spawn('sleep', ['600']);
     const bound = await scene.server('--for', String(owner.pid));

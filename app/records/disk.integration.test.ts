@@ -105,7 +105,7 @@ test('a full disk: a start starts nothing and says so in one sentence, and readi
   expect(said['files']?.out).toMatch(/torn\.json/u);
 }, 120_000);
 
-test('a disk that fills up later: what runs is stopped and written down all the same', async () => {
+test('a disk that fills up later: what runs is stopped and written down anyway', async () => {
   const said = await onSmallDisk('1m', [
     `rollcall start start opencode --dir '${root}'`,
     'fill',

@@ -324,7 +324,7 @@ describe('a restart of the app', () => {
     expect(world.server(pid)?.standing).toBe('supervised');
   });
 
-  test('C23 moves a corrupt record aside, shows it, and starts all the same', async () => {
+  test('C23 moves a corrupt record aside, shows it, and starts anyway', async () => {
     await open();
     await world.core.close(false, 1000);
     writeFileSync(join(world.paths.recordsDir, 'torn.json'), '{"version":1,"non');

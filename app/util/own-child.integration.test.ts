@@ -38,7 +38,7 @@ describe.each([
   });
 });
 
-test('a program that could not be started is no child', async () => {
+test('a program that could not be started is not a child', async () => {
   const none = spawn('/nonexistent');
   await once(none, 'error');
   expect([isRunning(none), signalChild(none, 'SIGKILL')]).toEqual([false, false]);

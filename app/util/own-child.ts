@@ -1,6 +1,6 @@
 /**
  * Signals to children of this process and to the groups that they lead, which have no record. A child that is not collected
- * keeps its number and its group; where the kernel has pidfds, the signal goes through one all the same. Signals to any
+ * keeps its number and its group; where the kernel has pidfds, the signal still goes through one. Signals to any
  * other process go through a `ProcessHandle` of its host.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -31,7 +31,7 @@ export function signalChildGroup(leader: ChildProcess, signal: NodeJS.Signals): 
   }
 }
 
-/** The same for a leader that is no child of this process, and that its handle has just proved. */
+/** The same for a leader that is not a child of this process, and that its handle has just proved. */
 export function signalProvedGroup(leader: number, signal: NodeJS.Signals): boolean {
   return send(leader, signal, true);
 }
@@ -40,7 +40,7 @@ function send(pid: number, signal: NodeJS.Signals, group: boolean): boolean {
   return sendByPidfd(pid, signal, group) ?? sendByNumber(group ? -pid : pid, signal);
 }
 
-/** Null where there are no pidfds, or none that reach a group (before Linux 6.9). */
+/** Null without pidfds, or with pidfds that cannot reach a group (before Linux 6.9). */
 function sendByPidfd(pid: number, signal: NodeJS.Signals, group: boolean): boolean | null {
   const libc = loadedLibc();
   const opened = libc?.pidfdOpen(pid) ?? { error: 'ENOSYS' };

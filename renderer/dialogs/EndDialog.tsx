@@ -77,7 +77,7 @@ export function EndDialog({ act, server }: Props) {
       act={`${verb} ${serverLabel(server)}`}
       phase={run.phase}
       consequences={endConsequences(server, act, carried.sessions, carried.hooks)}
-      consent={permission.allowed === 'force' ? `${verb} ${name} all the same` : null}
+      consent={permission.allowed === 'force' ? `${verb} ${name} anyway` : null}
       failures={run.failures}
       notes={notGone(run.result)}
       onAct={(consented) => void end(consented)}

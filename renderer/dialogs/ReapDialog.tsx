@@ -84,7 +84,7 @@ export function ReapDialog({ id, label, why }: Props) {
       act={mayReap ? `Reap ${withoutHost(label)}` : null}
       phase={run.phase}
       consequences={row === null ? [] : consequences(row, carried.sessions, carried.hooks)}
-      consent={row?.needsForce === true ? `Reap ${label} all the same` : null}
+      consent={row?.needsForce === true ? `Reap ${label} anyway` : null}
       failures={[...(looked.state === 'failed' ? [looked.failure] : []), ...run.failures]}
       notes={notGone(run.result)}
       onAct={(consented) => void reap(consented)}

@@ -55,7 +55,7 @@ export function SessionDialog({ act, session }: Props) {
       phase={phase}
       progress={`Asking ${session.carrier}…`}
       consequences={interruptConsequences(session, act, hooks)}
-      consent={act === 'end' && permission.allowed === 'force' ? `${verb} ${title} all the same` : null}
+      consent={act === 'end' && permission.allowed === 'force' ? `${verb} ${title} anyway` : null}
       failures={failures}
       onAct={(consented) => void go(consented)}
     />

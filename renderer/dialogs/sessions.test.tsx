@@ -124,7 +124,7 @@ describe('questions list the sessions that they cut off', () => {
     const forced = { ...sessionOf('Move'), end: { allowed: 'force', why: 'It is busy.' } as const };
     const asking = drawn(<SessionDialog act="end" session={forced} />);
     expect(asking).toMatch(/<button[^>]*class="button danger" disabled=""[^>]*>End session/u);
-    expect(words(asking)).toContain('End “Move invoices to the new ledger” all the same');
+    expect(words(asking)).toContain('End “Move invoices to the new ledger” anyway');
     const none = drawn(<SessionDialog act="end" session={sessionOf('Read')} />, {}, exampleRoll());
     expect(lines(none).slice(0, 2)).toEqual([
       'Nothing is interrupted: it is not at work',

@@ -45,7 +45,7 @@ export interface WindowActions extends HostActions, SessionActions {
   showError(failure: Failure | null): void;
 }
 
-/** What stands against an act that is open all the same. */
+/** What stands against an act that is open anyway. */
 function against(permission: Permission): string | null {
   return permission.allowed === 'yes' ? null : permission.why;
 }

@@ -83,7 +83,7 @@ test('a log is appended to, not begun anew', async () => {
   expect(readFileSync(logPath, 'utf8')).toBe('before\nafter\n');
 });
 
-test('one that ends at once is identified all the same, twenty times', async () => {
+test('one that ends at once is identified anyway, twenty times', async () => {
   const host = await testHost();
   const folder = temporaryFolder();
   for (let round = 0; round < 20; round += 1) {

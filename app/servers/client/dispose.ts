@@ -3,7 +3,7 @@ import { ask } from './http.ts';
 
 /**
  * Asks a server to end its tools and helpers. Goes only to a listener whose identity has just verified; the caller
- * sees to that. Never throws: a server that cannot dispose is ended all the same.
+ * sees to that. Never throws: a server that cannot dispose is ended anyway.
  */
 export async function disposeServer(
   endpoint: Endpoint,

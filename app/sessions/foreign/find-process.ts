@@ -28,7 +28,7 @@ export function pidIn(value: unknown): number | null {
   return typeof value === 'number' && Number.isInteger(value) && value > 1 && value <= PID_LIMIT ? value : null;
 }
 
-/** `ps -o lstart=` of the C locale and UTC as a time in ms. It names no zone, and is UTC all the same. */
+/** `ps -o lstart=` of the C locale and UTC as a time in ms. It names no zone, and is UTC anyway. */
 export function lstartIn(text: string): number | null {
   const [, day, rest] =
     /^\s*[A-Z][a-z]{2}\s+([A-Z][a-z]{2}\s+\d{1,2})\s+(\d\d:\d\d:\d\d\s+\d{4})\s*$/u.exec(text) ?? [];

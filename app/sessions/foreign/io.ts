@@ -75,7 +75,7 @@ async function list(folder: string, wants: (name: string) => boolean, limit: num
 async function read(path: string, limitBytes: number, known: string | null): Promise<FileRead | null> {
   // Asked first: only opening a device may already do something.
   if ((await orNull(lstat(path)))?.isFile() !== true) return null;
-  // O_NONBLOCK and O_NOFOLLOW all the same: it may have become a pipe or a link since. Windows has neither.
+  // O_NONBLOCK and O_NOFOLLOW anyway: it may have become a pipe or a link since. Windows has neither.
   const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
   const file = await orNull(open(path, flags));
   if (file === null) return null;

@@ -243,11 +243,7 @@ export class CommandHandler {
       const sessions = interruptions(this.#parts.sessions.on(row.id)).map((line) => ` ${line}.`);
       const message = `${rowName(row)} was not stopped. ${stop.why}${sessions.join('')}`;
       this.#parts.audit.note({ event: 'refused', by, pid: row.pid, subject: rowName(row), text: message });
-      throw new ActFailed(
-        'refused',
-        message,
-        stop.allowed === 'no' ? '' : 'Stop it all the same with an explicit force.',
-      );
+      throw new ActFailed('refused', message, stop.allowed === 'no' ? '' : 'Stop it anyway with an explicit force.');
     }
     const target = serverTarget({ row, ...server });
     const results = await reapTargets([target], { by, confirmed: true, force: true }, this.#dependencies(), act);

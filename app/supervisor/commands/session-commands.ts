@@ -37,7 +37,7 @@ export async function endSession(
   if ((isWorking(state) || state === 'unknown') && !force) {
     const why = state === 'unknown' ? 'nothing is known of what it does' : 'it is busy';
     const message = `${nameOf(told)} was not ended: ${why}.`;
-    throw new ActFailed('refused', message, 'End it all the same with an explicit force.');
+    throw new ActFailed('refused', message, 'End it anyway with an explicit force.');
   }
   // Of one that its server has told nothing of, there is nobody to ask.
   if (isWorking(state) || (state === 'unknown' && heardAt !== null)) await interrupt(key, told, by, parts);

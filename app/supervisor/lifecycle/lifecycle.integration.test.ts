@@ -143,7 +143,7 @@ describe('a crash', () => {
     const pid = await startedPid();
     process.kill(pid, 'SIGKILL');
     await world.until('it is told', () => ended().length === 1);
-    // Who is no child of ours tells its end through a pidfd alone.
+    // How a process ended that Rollcall did not start itself is known through a pidfd alone.
     const why = pidfds() ? expect.stringContaining('SIGKILL') : expect.any(String);
     expect(ended()[0]).toMatchObject({ state: 'lost', why, retryAt: null });
   });
@@ -161,7 +161,7 @@ describe('a crash', () => {
     await world.until('its wrapper is shown', () => world.server(pid)?.pids.length === 2);
     const wrapper = started.note(world.server(pid)?.pids[0] ?? 0);
     process.kill(pid, 'SIGKILL');
-    // An end of unknown cause is no crash, and nothing is started again for it.
+    // An end of unknown cause does not count as a crash, so nothing is restarted.
     if (!pidfds()) {
       await world.until('it is told', () => ended().length === 1);
       return await waitUntil('its wrapper has ended', () => livingIn(folder).length === 0);

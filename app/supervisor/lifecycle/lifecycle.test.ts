@@ -40,7 +40,7 @@ describe('a life', () => {
     expect(step(life, { type: 'answered' }, POLICY, 2).life.state).toBe('ready');
   });
 
-  test('one whose start was cut off waits for its first answer, and its exit is noticed all the same', () => {
+  test('one whose start was cut off waits for its first answer, and its exit is noticed anyway', () => {
     const life = adopted(0, false, 0);
     expect(life.state).toBe('unresponsive');
     expect(step(life, { type: 'answered' }, POLICY, 9).life).toMatchObject({ state: 'ready', readySince: 9 });

@@ -30,7 +30,7 @@ export interface ReconcileDeps extends LostRecordsDeps {
 
 /**
  * Puts the records in order for a writer that has just opened. A state folder that cannot be written hides nothing: the
- * servers are shown all the same, with the reason why nothing can be kept.
+ * servers are shown anyway, with the reason why nothing can be kept.
  */
 export async function reconcile(deps: ReconcileDeps, look: () => Promise<Look>): Promise<Reconciled> {
   const { store, audit, host, self, handed } = deps;

@@ -45,7 +45,7 @@ export function consentMissing(permission: Permission, confirmed: boolean, force
     case 'yes':
       return null;
     case 'confirm':
-      return confirmed || force ? null : `${permission.why} Confirm it by name to reap it all the same.`;
+      return confirmed || force ? null : `${permission.why} Confirm it by name to reap it anyway.`;
     case 'force':
       return force ? null : `${permission.why} It takes an explicit force that names it.`;
     case 'no':

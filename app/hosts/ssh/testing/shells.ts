@@ -63,7 +63,7 @@ export interface Account {
   readonly uid?: number;
 }
 
-/** So many times longer than a remote may a shell here take: a machine that stands still for seconds is no fault. */
+/** So many times longer than a remote may a shell here take: a test machine may stand still for seconds. */
 const PATIENCE = 10;
 
 /** Runs scripts in a shell; `counted` is how many it has run. */
