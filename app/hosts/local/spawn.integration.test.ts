@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import koffi from 'koffi';
 import { expect, onTestFinished, test } from 'vitest';
 import { inspected, testHost } from './testing/hosts.ts';
-import { endOrphanAfterTest, PYTHON, start, startTicks, temporaryFolder, until } from './testing/processes.ts';
+import { endOrphanAfterTest, PYTHON, runs, start, startTicks, temporaryFolder, until } from './testing/processes.ts';
 
 /** What a process has open, by descriptor. */
 function openFiles(pid: number): string[] {
@@ -35,7 +35,7 @@ test('E5 a spawned process has its own session, log and environment, and none of
   inheritable(process.execPath);
   // That it would be inherited is shown by a child which Node alone starts.
   const plain = start('sleep', ['60']);
-  await until('it is sleep', () => readFileSync(`/proc/${plain.pid}/cmdline`, 'utf8').includes('sleep\0'));
+  await until('it is sleep', () => runs(plain.pid, 'sleep'));
   expect(openFiles(plain.pid)).toContain(process.execPath);
   const spawned = await host.spawn({
     argv: [PYTHON, '-c', 'import sys, time; print("out", flush=True); sys.stderr.write("err\\n"); time.sleep(60)'],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Host, Look } from '../../host.ts';
 import { NOTHING_ASKED, recogniseTestServer, SERVER_ARGUMENT, testHost } from '../testing/hosts.ts';
-import { endOrphanAfterTest, PYTHON, python, start, temporaryFolder, until } from '../testing/processes.ts';
+import { endOrphanAfterTest, PYTHON, python, runs, start, temporaryFolder, until } from '../testing/processes.ts';
 import { inlineLooker } from './looker.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -149,7 +149,7 @@ time.sleep(60)
   const [child = 0, grandchild = 0] = (await parent.line()).split(' ').map(Number);
   endOrphanAfterTest(child);
   endOrphanAfterTest(grandchild);
-  await until('it has become sleep', () => readFileSync(`/proc/${grandchild}/cmdline`, 'utf8').includes('sleep\0'));
+  await until('it has become sleep', () => runs(grandchild, 'sleep'));
   const seen = await look(host);
   expect(seen.processes.get(child)).toMatchObject({ ppid: parent.pid, session: child });
   expect(seen.processes.get(grandchild)).toMatchObject({ ppid: child, session: child, pgrp: grandchild });
@@ -186,9 +186,7 @@ test('nohup is told from setsid', async () => {
   const host = await testHost();
   const wanted = start('nohup', ['sleep', '60']);
   const other = start('setsid', ['sleep', '60']);
-  await until('both run sleep', () =>
-    [wanted, other].every(({ pid }) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sleep\0')),
-  );
+  await until('both run sleep', () => [wanted, other].every(({ pid }) => runs(pid, 'sleep')));
   const seen = await look(host, { ...NOTHING_ASKED, include: [wanted.pid, other.pid] });
   expect(seen.processes.get(wanted.pid)?.ignoresHangup).toBe(true);
   expect(seen.processes.get(other.pid)?.ignoresHangup).toBe(false);

@@ -85,6 +85,12 @@ export function startTicks(pid: number): string | null {
   }
 }
 
+/** Whether a process runs this program by now, with its arguments: the kernel sets its name before them. */
+export function runs(pid: number, program: string): boolean {
+  const [first = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  return first.split('/').at(-1) === program;
+}
+
 /** Waits until whatever starts now starts in a later tick of the kernel's clock than this process did. */
 export async function anotherTick({ identity }: ProcessRef): Promise<void> {
   const ticks = Number(identity.startTime.split(':')[1]);

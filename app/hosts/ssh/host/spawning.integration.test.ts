@@ -13,7 +13,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { someRecord } from '../../../records/fixtures.testing.ts';
 import type { SpawnRequest } from '../../host.ts';
 import { NOTHING_ASKED } from '../../local/testing/hosts.ts';
-import { isAlive, PYTHON, temporaryFolder, until } from '../../local/testing/processes.ts';
+import { isAlive, PYTHON, runs, temporaryFolder, until } from '../../local/testing/processes.ts';
 import { remoteHost, type TestRemote } from '../testing/remote.ts';
 import { LocalExec, SHELLS, type TestShell } from '../testing/shells.ts';
 
@@ -97,7 +97,7 @@ describe.each(SHELLS)('$name', (shell) => {
     const shim = script(far.home, 'shim', '#!/bin/sh\nsleep 1\nexec sleep 600\n');
     const { ref, exit } = await spawned(far, [shim], { ROLLCALL_NONCE: NONCE });
     const { pid } = ref.identity;
-    await until('it has become sleep', () => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sleep\0'));
+    await until('it has become sleep', () => runs(pid, 'sleep'));
     expect(await far.host.verify(ref)).toEqual({ verdict: 'same' });
     // Who knows nothing of the nonce cannot tell.
     const other = await remoteHost(far.exec);
