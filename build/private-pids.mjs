@@ -21,9 +21,15 @@ const WAYS = [
 /** bash, since the first process of a namespace inherits its orphans and must collect them. `; exit` keeps it alive. */
 const FIRST_PROCESS = ['bash', '-c', '"$@"; exit $?', 'first-process'];
 
+/** A network of its own has a loopback that is down at first. */
+const LOOPBACK_UP = ['bash', '-c', 'ip link set lo up && "$@"; exit $?', 'first-process'];
+
+function works(flags, first) {
+  return spawnSync('unshare', [...flags, ...first, 'true'], { stdio: 'ignore' }).status === 0;
+}
+
 function workingWay() {
-  if (process.platform !== 'linux') return null;
-  return WAYS.find(({ flags }) => spawnSync('unshare', [...flags, 'true'], { stdio: 'ignore' }).status === 0) ?? null;
+  return process.platform === 'linux' ? (WAYS.find(({ flags }) => works(flags, FIRST_PROCESS)) ?? null) : null;
 }
 
 /**
@@ -32,13 +38,16 @@ function workingWay() {
  *
  * @param {string} script
  * @param {string[]} words
+ * @param {{network?: boolean}} [options] `network`: also ports and a loopback of its own, where that can be had
  */
-export function privately(script, words = []) {
+export function privately(script, words = [], { network = false } = {}) {
   const way = workingWay();
   if (way === null) return null;
+  const own = network && works([...way.flags, '--net'], LOOPBACK_UP);
+  const [flags, first] = own ? [[...way.flags, '--net'], LOOPBACK_UP] : [way.flags, FIRST_PROCESS];
   return {
     command: 'unshare',
-    args: [...way.flags, ...FIRST_PROCESS, process.execPath, script, ...words],
+    args: [...flags, ...first, process.execPath, script, ...words],
     env: { ...process.env, [INSIDE]: way.name },
   };
 }

@@ -89,7 +89,11 @@ async function lane(number, folder, env) {
   const counts = path.join(folder, `lane-${number}.json`);
   const script = path.join(root, 'build', 'test-lane.mjs');
   const args = [folder, String(number)];
-  const inside = privately(script, args) ?? { command: process.execPath, args: [script, ...args], env: process.env };
+  const inside = privately(script, args, { network: true }) ?? {
+    command: process.execPath,
+    args: [script, ...args],
+    env: process.env,
+  };
   const child = spawn(inside.command, inside.args, {
     cwd: root,
     env: { ...inside.env, ...env, [COUNTS_FILE]: counts },
