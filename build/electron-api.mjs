@@ -10,14 +10,18 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 
 /**
  * @param {readonly string[]} include folders of sources that may import electron
+ * @param {string} [declarations] file with the development runtime's own types; fetched once where it is left out
  * @throws {import('./steps.mjs').StepFailed} with the compiler's messages
  */
-export async function checkElectronApi(include = ['main', 'e2e'].map((folder) => path.join(root, folder))) {
+export async function checkElectronApi(
+  include = ['main', 'e2e'].map((folder) => path.join(root, folder)),
+  declarations = undefined,
+) {
   const cache = path.join(root, '.cache');
-  const declarations = await devRuntimeTypes();
+  const types = declarations ?? (await devRuntimeTypes());
   const config = {
     extends: path.join(root, 'tsconfig.json'),
-    compilerOptions: { paths: { electron: [declarations] }, typeRoots: [path.join(root, 'node_modules', '@types')] },
+    compilerOptions: { paths: { electron: [types] }, typeRoots: [path.join(root, 'node_modules', '@types')] },
     // Scripts that are bundled as text have their declaration where they are.
     include: [...include, path.join(root, 'app/hosts/ssh/remote/text.d.ts')],
   };

@@ -142,12 +142,16 @@ describe.skipIf(problem !== null)(`hosts over SSH (${problem ?? 'real sshds'})`,
     );
     const told = readAudit(world.paths.auditFile).filter(({ event }) => event === 'host-rebooted');
     expect(told).toMatchObject([{ host: 'box', text: expect.stringMatching(/\b1 server\b/u) }]);
-    await world.until('it is connected', (roll) => hostOf(roll, 'box')?.state === 'connected');
+    await world.until(
+      'it is connected and its records are read',
+      ({ hosts, records }) =>
+        hosts.some(({ name, state }) => name === 'box' && state === 'connected') && records.length > 0,
+    );
     expect(world.core.roll.records).toMatchObject([{ host: 'box', verdict: 'gone', pid: server.pid }]);
     const fresh = await start('box');
     expect(fresh.id).not.toBe(server.id);
     expect(await answers(fresh.url)).toBe(true);
-    expect(world.core.roll.records).toEqual([]);
+    await world.until('the stale record is gone', ({ records }) => records.length === 0);
   });
 
   test('a core that closes leaves the server, and nothing of its own, also over a connection that is stuck', async () => {
