@@ -1,8 +1,8 @@
 /** Real `opencode` servers for tests, each with a home of its own, and the ways they come to be where they are. */
-import { chownSync, mkdirSync, readdirSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { opencodeFolders } from '../../app/servers/opencode-home.testing.ts';
-import { eventually, listeningPorts, marked, type Seen, startMarked } from './processes.ts';
+import { endMarked, eventually, listeningPorts, marked, type Seen, startMarked } from './processes.ts';
 
 const BINARY = resolve(import.meta.dirname, '../../node_modules/.bin/opencode');
 
@@ -33,6 +33,9 @@ export interface LaunchAs {
   readonly prefix?: string;
 }
 
+/** Real servers start slowly beside other work, in milliseconds. */
+const LISTEN_MS = 120_000;
+
 /**
  * A launcher (plain Node) starts `opencode serve` on a free port in a session of its own, as tools do. SIGKILL the
  * launcher and the server is an orphan. Resolves when the server answers: a request that comes before that can be lost.
@@ -47,24 +50,34 @@ export async function startByLauncher(as: LaunchAs): Promise<StartedServer> {
     as.prefix === undefined
       ? [BINARY, 'serve', '--port', '0']
       : ['bash', '-c', `${as.prefix} ${BINARY} serve --port 0 & wait`];
+  const log = join(home, 'server.log');
   const script = `const [program, ...args] = process.argv.slice(1);
-    require('node:child_process').spawn(program, args, { detached: true, stdio: 'ignore', ...${JSON.stringify(ids)} });
+    const log = require('node:fs').openSync(${JSON.stringify(log)}, 'a');
+    const stdio = ['ignore', log, log];
+    require('node:child_process').spawn(program, args, { detached: true, stdio, ...${JSON.stringify(ids)} });
     setInterval(() => {}, 1e6);`;
-  const { child, output } = startMarked(mark, [process.execPath, '-e', script, ...command], { cwd: directory, env });
-  const found = await eventually(
-    () => {
-      const all = marked(mark);
-      const launcher = all.find((one) => one.pid === child.pid);
-      if (launcher === undefined) throw new Error(`the launcher ended: ${output()}`);
-      for (const one of descendants(all, launcher)) {
-        const port = listeningPorts(one.pid)[0];
-        if (port !== undefined) return { listener: one, port, launcher };
-      }
-      throw new Error(`no opencode listens yet: ${output()}`);
-    },
-    180_000,
-    200,
-  );
+  const launch = async (): Promise<StartedServer> => {
+    const { child, output } = startMarked(mark, [process.execPath, '-e', script, ...command], { cwd: directory, env });
+    return await eventually(
+      () => {
+        const all = marked(mark);
+        const launcher = all.find((one) => one.pid === child.pid);
+        if (launcher === undefined) throw new Error(`the launcher ended: ${output()}`);
+        for (const one of descendants(all, launcher)) {
+          const port = listeningPorts(one.pid)[0];
+          if (port !== undefined) return { listener: one, port, launcher };
+        }
+        throw new Error(`no opencode listens yet: ${readFileSync(log, 'utf8').slice(-2000)}`);
+      },
+      LISTEN_MS,
+      200,
+    );
+  };
+  // Of some hundred starts of four at a time, one in which opencode itself never listened was seen twice.
+  const found = await launch().catch(async () => {
+    await endMarked(mark);
+    return await launch();
+  });
   await eventually(async () => {
     const answer = await fetch(`http://127.0.0.1:${found.port}/global/health`, { signal: AbortSignal.timeout(1000) });
     if (!answer.ok) throw new Error(`it answered with ${answer.status}`);
